@@ -1,0 +1,268 @@
+"""Durable, link-proof file operations in one folder: what `Memory` builds its promises from.
+
+Every name is resolved relative to an open directory, so that neither a rename nor a planted link can
+redirect an operation. Systems without `dir_fd` (Windows) use the path instead.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from agentmem.errors import MemoryUnreadable, MemoryUnwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+ARCHIVE_MODE = 0o400
+TEMP_PREFIX = ".tmp-"
+
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_CHUNK = 1 << 20
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn a system error into `MemoryUnreadable` naming the path."""
+    try:
+        yield
+    except OSError as error:
+        raise MemoryUnreadable(f"cannot read {path}: {_reason(error)}") from error
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a system error into `MemoryUnwritable` naming the path."""
+    try:
+        yield
+    except OSError as error:
+        raise MemoryUnwritable(f"cannot write {path}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "it is a symbolic link, which is not followed here"
+    return error.strerror or str(error)
+
+
+def sync(fd: int) -> None:
+    """Put a file's bytes on the medium; on macOS that takes F_FULLFSYNC, not fsync alone."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        # Network file systems refuse F_FULLFSYNC; there fsync is the best there is.
+        with suppress(OSError):
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(fd)
+
+
+def write_all(fd: int, content: bytes) -> None:
+    """Write every byte, continuing after short writes."""
+    view = memoryview(content)
+    while view:
+        written = os.write(fd, view)
+        if not written:
+            raise OSError(errno.EIO, "nothing was written")
+        view = view[written:]
+
+
+def read_at(fd: int, offset: int, size: int) -> bytes:
+    """Read up to `size` bytes from `offset`, fewer only at the end of the file."""
+    pieces: list[bytes] = []
+    os.lseek(fd, offset, os.SEEK_SET)
+    while size > 0 and (piece := os.read(fd, min(size, _CHUNK))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+class Folder:
+    """A directory held open; close it, or use it as a context manager.
+
+    Attributes:
+        path: where the directory was when it was opened, for messages.
+    """
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
+        self._fd = fd
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = False) -> Self:
+        """Open a directory without following a link at its last component.
+
+        Args:
+            path: the directory.
+            create: make it, and its parents, mode 0700, when it is missing.
+
+        Raises:
+            MemoryUnwritable: it cannot be created.
+            MemoryUnreadable: it cannot be opened, or is no directory.
+        """
+        if create:
+            with writing(path):
+                make_folders(path)
+        with reading(path):
+            if not _BY_DESCRIPTOR:
+                if path.is_symlink():
+                    raise OSError(errno.ELOOP, "")
+                if not path.is_dir():
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+                return cls(path, -1)
+            return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW | _CLOEXEC))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def child(self, name: str, *, create: bool = False) -> Folder:
+        """Open a directory below this one; errors as `open`."""
+        return Folder.open(self.path / name, create=create)
+
+    def open_file(self, name: str, flags: int) -> int:
+        """Open a regular file and return its descriptor; a new one gets mode 0600 whatever the umask.
+
+        Raises:
+            OSError: as `os.open`; ELOOP for a link, EINVAL for anything that is no regular file.
+        """
+        # O_NONBLOCK: opening a FIFO would otherwise wait for its other end.
+        flags |= _NOFOLLOW | _CLOEXEC | _BINARY | _NONBLOCK
+        target, dir_fd = self._at(name)
+        if not _NOFOLLOW and os.path.islink(target):
+            raise OSError(errno.ELOOP, "")
+        fd = os.open(target, flags, FILE_MODE, dir_fd=dir_fd)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file")
+            if flags & os.O_EXCL and hasattr(os, "fchmod"):
+                os.fchmod(fd, FILE_MODE)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+    @contextmanager
+    def opened(self, name: str, flags: int) -> Iterator[int]:
+        """Open a regular file for the length of a block; errors as `open_file`."""
+        fd = self.open_file(name, flags)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    def read(self, name: str, offset: int = 0) -> bytes:
+        """Return a file's bytes from an offset on.
+
+        Raises:
+            OSError: as `open_file`.
+        """
+        with self.opened(name, os.O_RDONLY) as fd:
+            return read_at(fd, offset, max(0, os.fstat(fd).st_size - offset))
+
+    def create(self, name: str, pieces: Sequence[bytes], *, mode: int = FILE_MODE) -> None:
+        """Write a file that did not exist, durably; on failure it is removed again.
+
+        Raises:
+            OSError: FileExistsError when the name is taken, else as the system says.
+        """
+        fd = self.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            try:
+                for piece in pieces:
+                    write_all(fd, piece)
+                if hasattr(os, "fchmod"):
+                    os.fchmod(fd, mode)
+                sync(fd)
+            finally:
+                os.close(fd)
+            self.sync()
+        except BaseException:
+            with suppress(OSError):
+                self.remove(name)
+            raise
+
+    def replace(self, name: str, pieces: Sequence[bytes], *, mode: int = FILE_MODE) -> None:
+        """Put new content under a name in one step: readers see the old bytes or the new ones.
+
+        Raises:
+            OSError: the old content stands, unless only the directory could not be synced.
+        """
+        temporary = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+        self.create(temporary, pieces, mode=mode)
+        try:
+            source, dir_fd = self._at(temporary)
+            target, _ = self._at(name)
+            os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        except BaseException:
+            with suppress(OSError):
+                self.remove(temporary)
+            raise
+        self.sync()
+
+    def remove(self, name: str) -> None:
+        """Delete one name; a link is deleted, not followed."""
+        target, dir_fd = self._at(name)
+        os.unlink(target, dir_fd=dir_fd)
+
+    def sync(self) -> None:
+        """Put the directory's own changes (new, renamed, deleted names) on the medium."""
+        if self._fd >= 0:
+            os.fsync(self._fd)
+
+    def stat(self, name: str) -> os.stat_result:
+        """Return what the system knows of a name, a link itself included."""
+        target, dir_fd = self._at(name)
+        return os.stat(target, dir_fd=dir_fd, follow_symlinks=False)
+
+    def names(self) -> list[str]:
+        """List what is in the directory, sorted."""
+        return sorted(os.listdir(self._fd if self._fd >= 0 else self.path))
+
+    def _at(self, name: str) -> tuple[str, int | None]:
+        if not name or "/" in name or os.sep in name or name in {".", ".."}:
+            raise OSError(errno.EINVAL, f"not a plain file name: {name!r}")
+        return (name, self._fd) if self._fd >= 0 else (str(self.path / name), None)
+
+
+def make_folders(path: Path) -> None:
+    """Create a directory and its missing parents, each 0700 whatever the umask, durably."""
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        with suppress(FileExistsError):  # another process may be as fast
+            folder.mkdir(FOLDER_MODE)
+            folder.chmod(FOLDER_MODE)
+            if _BY_DESCRIPTOR:
+                fd = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | _CLOEXEC)
+                try:
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)

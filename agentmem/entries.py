@@ -1,0 +1,227 @@
+"""The MEMORY.md grammar, pure: bytes to entries and back.
+
+Reading is a partition: `Document.header` followed by the `raw` of every entry is the file,
+bit for bit. Nothing is interpreted away: what does not look like an entry heading belongs to
+the entry above it, or to the header.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+TERMINATOR = b"\n\n---\n\n"
+CUT_OFF = "<!-- entry was not closed -->"
+"""Text that closes an entry whose end was lost, so that nobody takes half of it for the whole."""
+
+USER = "User"
+SYSTEM = "System"
+SUMMARY_MARK = "[Compressed Memory Summary]"
+
+_BOM = b"\xef\xbb\xbf"
+_CRLF_TERMINATOR = b"\r\n\r\n---\r\n\r\n"
+
+# Lines are split on \n alone: \r, \x0b, \x85 and U+2028 are ordinary characters in what people say.
+_HEADING = re.compile(
+    rb"^### (?P<role>[^\n]+?) \xe2\x80\x94 (?P<stamp>\d{4}-\d\d-\d\dT[^\s<]+)"
+    rb"(?: <!-- (?P<note>[^\n]*?) -->)?[ \t]*(?P<end>\r?\n|\r?\Z)",
+    re.MULTILINE,
+)
+# Wider than _HEADING on purpose: whatever could be read as a heading gets its backslash.
+_LOOKALIKE = re.compile(r"^(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
+_ESCAPED = re.compile(r"^\\(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of MEMORY.md or of an archive.
+
+    Attributes:
+        role: `User`, the agent's name, `Tool (name)` or `System`.
+        stamp: the timestamp exactly as written; the entry's id.
+        note: what the heading's HTML comment says, or "".
+        raw: every byte of the entry, heading and terminator included.
+        start: offset of `raw` in its file, in bytes.
+    """
+
+    role: str
+    stamp: str
+    note: str
+    raw: bytes
+    start: int = 0
+
+    @cached_property
+    def _parts(self) -> tuple[str, str]:
+        heading = _HEADING.match(self.raw, len(_BOM) if self.raw.startswith(_BOM) else 0)
+        if not heading:  # unreachable for what parse and make_entry build
+            raise ValueError("an entry's bytes must begin with its heading")
+        body = self.raw[heading.end() :]
+        # A CRLF file ends its entries with a CRLF terminator; ours never does, so a text's own \r is safe.
+        crlf = heading["end"] == b"\r\n"
+        terminator = _CRLF_TERMINATOR if crlf and _CRLF_TERMINATOR in body else TERMINATOR
+        body = body.removeprefix(b"\r\n" if crlf else b"\n")
+        text, found, aside = body.rpartition(terminator)
+        if not found:
+            text, aside = body, b""
+        return _ESCAPED.sub("", text.decode("utf-8", "surrogateescape")), aside.decode(
+            "utf-8", "surrogateescape"
+        )
+
+    @property
+    def text(self) -> str:
+        """The text as it was given; bytes that are not UTF-8 come as lone surrogates (`surrogateescape`)."""
+        return self._parts[0]
+
+    @property
+    def aside(self) -> str:
+        """What stands between the entry's closing rule and the next heading: somebody typed it there."""
+        return self._parts[1]
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the entry has its closing rule; a last entry without it may be half of one."""
+        return self.raw.endswith((TERMINATOR, _CRLF_TERMINATOR))
+
+    @property
+    def end(self) -> int:
+        """Offset just past the entry in its file, in bytes."""
+        return self.start + len(self.raw)
+
+    @property
+    def when(self) -> datetime:
+        """The timestamp as an aware datetime; a naive one is read as local time."""
+        return parse_stamp(self.stamp)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether a compaction wrote this entry."""
+        return self.role == SYSTEM and self.text.startswith(SUMMARY_MARK)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A memory file as header and entries, in order, covering every byte."""
+
+    header: bytes
+    entries: tuple[Entry, ...]
+
+    @property
+    def raw(self) -> bytes:
+        """The file's bytes, put together again."""
+        return self.header + b"".join(entry.raw for entry in self.entries)
+
+
+def parse(content: bytes, base: int = 0) -> Document:
+    """Partition a memory file.
+
+    Args:
+        content: the file's bytes, or its tail.
+        base: offset of `content` in the file, in bytes, for `Entry.start`.
+    """
+    first = len(_BOM) if content.startswith(_BOM) else 0
+    headings = list(_HEADING.finditer(content, first))
+    if first and (at_top := _HEADING.match(content, first)):
+        # ^ does not match after a byte-order mark, so the scan above cannot see a heading there.
+        headings = [at_top, *(found for found in headings if found.start() > first)]
+    starts = [heading.start() for heading in headings]
+    if not starts:
+        return Document(content, ())
+    if starts[0] == first:
+        starts[0] = 0
+    entries = tuple(
+        Entry(
+            role=heading["role"].decode("utf-8", "surrogateescape"),
+            stamp=heading["stamp"].decode("utf-8", "surrogateescape"),
+            note=(heading["note"] or b"").decode("utf-8", "surrogateescape"),
+            raw=content[start:end],
+            start=base + start,
+        )
+        for heading, start, end in zip(headings, starts, [*starts[1:], len(content)], strict=True)
+    )
+    return Document(content[: starts[0]], entries)
+
+
+def make_entry(role: str, stamp: str, text: str, note: str = "") -> Entry:
+    """Build an entry that reads back as exactly this role, stamp, text and note.
+
+    Raises:
+        ValueError: the role or the note cannot stand in a heading line.
+    """
+    if not role or role != role.strip() or not role.isprintable():
+        raise ValueError(f"not a role: {role!r}")
+    if "\n" in note or "-->" in note or note != note.strip():
+        raise ValueError(f"not a note: {note!r}")
+    comment = f" <!-- {note} -->" if note else ""
+    heading = f"### {role} — {stamp}{comment}\n\n"
+    body = _LOOKALIKE.sub(r"\\", storable(text))
+    return Entry(role, stamp, note, heading.encode() + body.encode() + TERMINATOR)
+
+
+def make_header(conversation: str, created: str, continues: str = "") -> bytes:
+    """Build the header of a fresh MEMORY.md.
+
+    Args:
+        conversation: the conversation's name, `{agent}_id_{uuid}_conversation`.
+        created: ISO 8601 timestamp.
+        continues: path of the archive this file continues, relative to the agent's folder.
+    """
+    lines = ["# Agent Memory", "", f"**Conversation:** {conversation}", "", f"**Created:** {created}", ""]
+    if continues:
+        lines += [f"**Continues:** {continues}", ""]
+    return "\n".join([*lines, "---", "", "## Interaction Log", "", ""]).encode()
+
+
+def header_field(header: bytes, name: str) -> str:
+    """Return what a header's `**name:**` line says, or ""."""
+    found = re.search(rb"^\*\*" + name.encode() + rb":\*\* (.*?)\r?$", header, re.MULTILINE)
+    return found[1].decode("utf-8", "replace") if found else ""
+
+
+def free_text(header: bytes) -> str:
+    """Return what a person typed into a header, without the lines this grammar puts there itself."""
+    own = re.compile(
+        r"\ufeff?# Agent Memory|\*\*(Conversation|Created|Continues):\*\* .*|---|## Interaction Log|"
+    )
+    lines = header.decode("utf-8", "replace").splitlines()
+    return "\n".join(line for line in lines if not own.fullmatch(line.strip())).strip()
+
+
+def closing(tail: bytes) -> bytes:
+    """Return the bytes that close a file's unterminated tail, so that an append is not fused to it.
+
+    Args:
+        tail: the file's last entry (or its end, if that is shorter), or its whole content.
+    """
+    if not tail or tail.endswith((TERMINATOR, _CRLF_TERMINATOR)):
+        return b""
+    entries = parse(tail).entries
+    if not entries or entries[-1].aside:  # a header, or a person's lines: a blank line is all it takes
+        return b"\n\n"[min(len(tail) - len(tail.rstrip(b"\n")), 2) :]
+    for size in (len(TERMINATOR) - 1, len(TERMINATOR) - 2):
+        if tail.endswith(TERMINATOR[:size]):
+            return TERMINATOR[size:]  # only line ends are missing, the text is whole
+    return f"\n\n{CUT_OFF}".encode() + TERMINATOR
+
+
+def storable(text: str) -> str:
+    """Return text that UTF-8 can carry: surrogate pairs joined, lone surrogates as U+FFFD."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def format_stamp(when: datetime) -> str:
+    """Return an entry's timestamp: ISO 8601, microseconds, UTC offset."""
+    return when.isoformat(timespec="microseconds")
+
+
+def parse_stamp(stamp: str) -> datetime:
+    """Read a timestamp; one without an offset is local time, one that is no date is the epoch's start."""
+    try:
+        when = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+        return when.astimezone() if when.tzinfo is None else when
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0).astimezone()

@@ -1,0 +1,260 @@
+"""Settings: flag > environment > the agent's agent.toml > the user's config.toml > default.
+
+The fields of `Settings` are the one table that drives loading, help and the docs. This is the only
+module of the core that reads the environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import platformdirs
+
+from agentmem.errors import AgentMemError, ConfigurationError, UsageError
+from agentmem.workspace import AGENT_SETTINGS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PREFIX = "AGENTMEM_"
+Loops = int | Literal["auto"]
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("a text is wanted")
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().casefold() in _TRUE | _FALSE:
+        return value.strip().casefold() in _TRUE
+    raise ValueError("true or false is wanted")
+
+
+def _number(low: float, high: float = float("inf"), *, above: bool = False) -> Callable[[object], float]:
+    def convert(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError("a number is wanted")  # noqa: TRY004 - the caller reports ValueError
+        try:
+            number = float(value)
+        except ValueError:
+            raise ValueError("a number is wanted") from None
+        if not (low < number if above else low <= number) or not number <= high:
+            bounds = f"{'above' if above else 'at least'} {low:g}"
+            raise ValueError(
+                f"a number {bounds}{'' if high == float('inf') else f' and at most {high:g}'} is wanted"
+            )
+        return number
+
+    return convert
+
+
+def _integer(low: int) -> Callable[[object], int]:
+    def convert(value: object) -> int:
+        number = _number(low)(value)
+        if number != int(number):
+            raise ValueError("a whole number is wanted")
+        return int(number)
+
+    return convert
+
+
+def _loops(value: object) -> Loops:
+    return "auto" if value == "auto" else _integer(1)(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise ValueError("a list of texts is wanted")
+
+
+def _one_of(*words: str) -> Callable[[object], str]:
+    def convert(value: object) -> str:
+        if value in words:
+            return str(value)
+        raise ValueError(f"one of {', '.join(words)} is wanted")
+
+    return convert
+
+
+def parse_duration(value: object) -> timedelta:
+    """Read a span such as `90d`, `12h`, `30m` or `2w`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = re.fullmatch(r"(\d{1,6})\s*([mhdw])", value.strip()) if isinstance(value, str) else None
+    if not found:
+        raise ValueError("a span such as 90d, 12h or 2w is wanted")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _setting(
+    default: Any,
+    convert: Callable[[object], Any],
+    explanation: str,
+    *,
+    variables: tuple[str, ...] = (),
+    runs_code: bool = False,
+) -> Any:
+    metadata = {"convert": convert, "help": explanation, "variables": variables, "runs_code": runs_code}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every setting, resolved. `sources` says where each value came from."""
+
+    model: str = _setting("", _text, "model to talk to, such as gpt-4o, anthropic/claude-sonnet-4-6 or local")
+    api_base: str = _setting(
+        "",
+        _text,
+        "URL of an OpenAI-compatible endpoint",
+        variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    )
+    key_command: str = _setting(
+        "", _text, "command that prints the API key, such as `pass show openai`", runs_code=True
+    )
+    system_prompt: str = _setting("", _text, "system prompt: who the agent is")
+    rules: str = _setting("", _text, "rules sent after the system prompt")
+    temperature: float | None = _setting(None, _number(0, 2), "sampling temperature, 0 to 2")
+    max_tokens: int | None = _setting(None, _integer(1), "completion tokens at most")
+    timeout: float = _setting(600.0, _number(0, above=True), "seconds to wait for the provider's next bytes")
+    context_length: int | None = _setting(
+        None, _integer(1), "the model's context window in tokens; looked up when not set"
+    )
+    compression: bool = _setting(True, _flag, "summarise the memory when it fills the context window")
+    threshold: float = _setting(
+        0.9,
+        _number(0, 1, above=True),
+        "share of the context window at which compaction fires, above 0, at most 1",
+    )
+    keep_tokens: int | None = _setting(
+        None,
+        _integer(0),
+        "tokens of recent talk a compaction leaves word for word; default 10 % of the window, at most 4000",
+    )
+    summarizer_model: str = _setting("", _text, "model that writes summaries; the agent's own when not set")
+    summarizer_temperature: float = _setting(0.2, _number(0, 2), "sampling temperature of summaries, 0 to 2")
+    summarizer_max_tokens: int = _setting(4000, _integer(1), "tokens of a summary at most")
+    max_summary_calls: int = _setting(32, _integer(1), "model calls one compaction may take")
+    memory: bool = _setting(True, _flag, "keep the conversation in MEMORY.md")
+    redact: bool = _setting(True, _flag, "replace keys and passwords before anything is stored")
+    keep_archives: timedelta | None = _setting(
+        None, parse_duration, "delete archives older than this, such as 90d; never when not set"
+    )
+    recall: str = _setting(
+        "", _one_of("", "tool", "auto", "off"), "how the agent reaches archived talk: tool, auto or off"
+    )
+    max_loops: Loops = _setting(1, _loops, "model calls a task may take, or auto: until no tool is wanted")
+    tools: tuple[str, ...] = _setting(
+        (), _texts, "Python functions the model may call, each MODULE:FUNCTION", runs_code=True
+    )
+    lock_timeout: float = _setting(
+        10.0, _number(0), "seconds to wait for another process to release the folder"
+    )
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def variable(self, name: str) -> str:
+        """Return an environment variable's value, or "": how providers' keys are read."""
+        return os.environ.get(name, "")
+
+
+TABLE: dict[str, dataclasses.Field[Any]] = {
+    each.name: each for each in dataclasses.fields(Settings) if each.name != "sources"
+}
+"""The settings by name; `metadata` has `help`, `convert`, `variables` and `runs_code`."""
+
+
+def workspace_root(given: str | Path | None = None) -> Path:
+    """Return the workspace folder: as given, `WORKSPACE_DIR`, or the user's data folder."""
+    chosen = given or os.environ.get("WORKSPACE_DIR")
+    return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_data_path("agentmem")
+
+
+def config_path() -> Path:
+    """Return where the user's own config.toml is looked for."""
+    return platformdirs.user_config_path("agentmem") / "config.toml"
+
+
+def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None = None) -> Settings:
+    """Resolve every setting.
+
+    Args:
+        flags: values given by the caller; None means not given.
+        agent_folder: the agent's folder, whose agent.toml counts.
+
+    Raises:
+        UsageError: a flag's value is refused.
+        ConfigurationError: a file or a variable cannot be used; the message names it and the key.
+    """
+    values: dict[str, object] = {}
+    sources = dict.fromkeys(TABLE, "default")
+    for path in (config_path(), agent_folder / AGENT_SETTINGS if agent_folder else None):
+        for name, value in (read_file(path) if path else {}).items():
+            values[name], sources[name] = value, str(path)
+    for name, row in TABLE.items():
+        for variable in (PREFIX + name.upper(), *row.metadata["variables"]):
+            if os.environ.get(variable):
+                values[name] = _converted(name, os.environ[variable], variable, ConfigurationError)
+                sources[name] = variable
+                break
+        given = (flags or {}).get(name)
+        if given is not None:
+            values[name] = _converted(name, given, f"--{name.replace('_', '-')}", UsageError)
+            sources[name] = "flag"
+    return Settings(**values, sources=sources)  # type: ignore[arg-type]  # converted by the table
+
+
+def read_file(path: Path) -> dict[str, object]:
+    """Read a settings file; a missing one is empty.
+
+    Raises:
+        ConfigurationError: it is no TOML, or has an unknown key or a refused value.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        table = tomllib.loads(content.decode())
+    except ValueError as error:
+        raise ConfigurationError(f"{path} is not valid TOML: {error}") from error
+    for name in table.keys() - TABLE.keys():
+        near = difflib.get_close_matches(name, TABLE, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigurationError(f"{path}: unknown key {name!r}{hint}")
+    return {name: _converted(name, value, str(path), ConfigurationError) for name, value in table.items()}
+
+
+def _converted(name: str, value: object, where: str, error: type[AgentMemError]) -> object:
+    try:
+        return TABLE[name].metadata["convert"](value)
+    except ValueError as wrong:
+        label = where if where.startswith("--") else f"{where}: {name}"
+        raise error(f"{label}: {wrong}, not {value!r}") from None

@@ -1,0 +1,134 @@
+"""Names, paths and listing of a workspace: `$WORKSPACE_DIR/agents/{agent_name}/`."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentmem.errors import InvalidAgentName, MemoryUnreadable, NotFound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEMORY_FILE = "MEMORY.md"
+ARCHIVE_FOLDER = "archive"
+PRIVATE_FOLDER = ".agentmem"
+AGENT_SETTINGS = "agent.toml"
+
+NAME_LENGTH = 64
+"""Characters an agent's name may have, at most."""
+
+_RESERVED_ROLES = frozenset({"user", "system", "tool"})
+_WINDOWS_DEVICES = frozenset(
+    {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³"}
+)
+_PUNCTUATION = frozenset(" -_.")
+
+
+def check_name(name: str) -> str:
+    """Return the name if it can be an agent's, on every system.
+
+    Raises:
+        InvalidAgentName: the name is refused; the message says why.
+    """
+    reason = _objection(name)
+    if reason:
+        raise InvalidAgentName(f"not an agent name: {name[:80]!r}: {reason}")
+    return name
+
+
+def _objection(name: str) -> str:
+    """Say what is wrong with a name, or ""."""
+    if not name:
+        return "it is empty"
+    if len(name) > NAME_LENGTH:
+        return f"it has {len(name)} characters, at most {NAME_LENGTH} are allowed"
+    if name != unicodedata.normalize("NFC", name):
+        return f"write it in composed form (NFC), {unicodedata.normalize('NFC', name)!r}"
+    # Marks belong to letters in many scripts (Devanagari vowels, Thai tones).
+    wrong = [c for c in name if c not in _PUNCTUATION and unicodedata.category(c)[0] not in "LNM"]
+    if wrong:
+        return f"{wrong[0]!r} is not a letter, a digit, a space, '-', '_' or '.'"
+    if name[0] in " ." or name[-1] in " .":
+        return "it begins or ends with a dot or a space"
+    if name.casefold() in _RESERVED_ROLES:
+        return "it is a role in every memory"
+    if name.split(".", maxsplit=1)[0].rstrip().casefold() in _WINDOWS_DEVICES:
+        return "it is a device name on Windows"
+    return ""
+
+
+def fold_name(name: str) -> str:
+    """Return the form in which two names that some file system would confuse are equal."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folder that holds every agent of one user.
+
+    Attributes:
+        root: the workspace folder; it need not exist yet.
+    """
+
+    root: Path
+
+    @property
+    def agents(self) -> Path:
+        """The folder with one folder per agent."""
+        return self.root / "agents"
+
+    def folder(self, name: str) -> Path:
+        """Return the path of an agent's folder; nothing is created.
+
+        Raises:
+            InvalidAgentName: the name is refused, or an existing agent's name differs from it
+                only by case or normalisation.
+        """
+        twin = self._twin(name)
+        if twin:
+            raise InvalidAgentName(
+                f"not an agent name: {name!r} differs from the existing agent {twin!r} only by case or "
+                f"normalisation; use {twin!r}"
+            )
+        return self.agents / check_name(name)
+
+    def existing(self, name: str) -> Path:
+        """Return the path of an existing agent's folder.
+
+        Raises:
+            InvalidAgentName: as `folder`.
+            NotFound: there is no such agent.
+        """
+        folder = self.folder(name)
+        names = self.names()
+        if name in names:
+            return folder
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise NotFound(f"no agent {name!r} in {self.agents}{hint}")
+
+    def names(self) -> list[str]:
+        """List the agents, sorted; folders whose name no agent may have are left out.
+
+        Raises:
+            MemoryUnreadable: the workspace cannot be listed.
+        """
+        return sorted((name for name in self._folders() if not _objection(name)), key=fold_name)
+
+    def _twin(self, name: str) -> str:
+        folded = fold_name(name)
+        folders = self._folders()
+        if name in folders:
+            return ""
+        return next((other for other in folders if fold_name(other) == folded), "")
+
+    def _folders(self) -> list[str]:
+        try:
+            return [child.name for child in self.agents.iterdir()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise MemoryUnreadable(f"cannot list {self.agents}: {error.strerror}") from error
