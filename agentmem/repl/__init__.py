@@ -1,0 +1,1 @@
+"""The chat session in a terminal."""
