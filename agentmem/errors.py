@@ -13,6 +13,7 @@ AgentMemError (1)
 │   ├── ToolsNotSupported (78)
 │   └── ContextOverflow (65)
 ├── CompactionFailed (1)
+├── ImportRefused (1)
 ├── StorageError (74)
 │   ├── MemoryUnreadable
 │   ├── MemoryUnwritable
@@ -102,6 +103,10 @@ class ContextOverflow(ModelError):
 
 class CompactionFailed(AgentMemError):
     """No usable summary was made; MEMORY.md is untouched."""
+
+
+class ImportRefused(AgentMemError):
+    """A file to import cannot be read or is not what it seems; nothing of it was taken."""
 
 
 class StorageError(AgentMemError):

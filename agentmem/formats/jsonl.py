@@ -6,10 +6,15 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from agentmem.entries import make_entry, parse
+from agentmem.formats.imported import Taken
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agentmem.formats.exported import Exported
+    from agentmem.formats.imported import Result
+    from agentmem.formats.source import Node, Source
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -45,3 +50,41 @@ def write_array(entries: Iterable[Exported], agent: str) -> Iterator[str]:
         yield between + dump(as_object(entry, agent))
         between = ",\n"
     yield "\n]\n"
+
+
+def recognises(first: Node) -> bool:
+    """Return whether this is an entry as `write` and `write_array` give it."""
+    return first.has("id", "role", "text")
+
+
+def read(nodes: Iterable[Node], agent: str, source: Source) -> Iterator[Result]:
+    """Yield the entries with their own ids; what another agent said becomes this one's.
+
+    Raises:
+        ImportRefused: an entry cannot be stored; the message says where.
+    """
+    del source
+    for node in nodes:
+        role = node.member("role").text()
+        if role == node.member("agent").text_or(""):
+            role = agent
+        taken = Taken(
+            role,
+            node.member("id").text(),
+            node.member("text").text(),
+            node.member("note").text_or(""),
+            node.member("archive").text_or(""),
+        )
+        _check(taken, node)
+        yield taken
+
+
+def _check(taken: Taken, node: Node) -> None:
+    """Refuse what would not read back as it went in."""
+    try:
+        entry = make_entry(taken.role, taken.stamp, "", taken.note)
+    except ValueError as error:
+        raise node.refused(str(error)) from None
+    read_back = parse(entry.raw).entries
+    if [(each.role, each.stamp, each.note) for each in read_back] != [(taken.role, taken.stamp, taken.note)]:
+        raise node.member("id").refused(f"not the id of an entry: {taken.stamp!r}")
