@@ -1,1 +1,55 @@
-"""The only place that knows providers."""
+"""The only place that knows providers.
+
+Three lanes give the same pieces, errors and usage: `openai_wire` on httpx for OpenAI's protocol,
+`litellm_lane` for every other provider, `local` for a model embedded in the process. Each is imported
+when it is first opened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentmem.models import providers
+from agentmem.models.providers import choose_model
+
+if TYPE_CHECKING:
+    from agentmem.models.base import Model
+    from agentmem.settings import Settings
+
+__all__ = ["choose_model", "open_model"]
+
+
+def open_model(settings: Settings, name: str | None = None, *, key: str = "") -> Model:
+    """Return a model to talk to.
+
+    Args:
+        settings: the resolved settings.
+        name: a model other than `settings.model`.
+        key: the API key, where it does not come from the environment.
+
+    Raises:
+        ConfigurationError: no model is configured, its key is missing, or it is not installed.
+    """
+    chosen = name or choose_model(settings)[0]
+    if providers.is_local(chosen):
+        from agentmem.models import local
+
+        return local.LocalModel(chosen, timeout=settings.timeout, context_length=settings.context_length)
+    base = providers.api_base_for(settings, chosen)
+    key = key or providers.key_for(settings, chosen, custom=bool(base))
+    if providers.speaks_openai(chosen, base):
+        from agentmem.models import openai_wire
+
+        return openai_wire.OpenAIWire(
+            chosen,
+            wire_name=providers.wire_name(chosen),
+            base=base or openai_wire.OPENAI,
+            key=key,
+            timeout=settings.timeout,
+            context_length=settings.context_length,
+        )
+    from agentmem.models import litellm_lane
+
+    return litellm_lane.LiteLLM(
+        chosen, base=base, key=key, timeout=settings.timeout, context_length=settings.context_length
+    )

