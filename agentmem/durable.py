@@ -225,6 +225,34 @@ class Folder:
             raise
         self.sync()
 
+    def publish(self, name: str, pieces: Sequence[bytes], *, mode: int = FILE_MODE) -> None:
+        """Make a complete new file appear under a name that must be free, durably.
+
+        Raises:
+            OSError: FileExistsError when the name is taken, else as the system says; nothing is left behind.
+        """
+        temporary = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+        self.create(temporary, pieces, mode=mode)
+        try:
+            source, dir_fd = self._at(temporary)
+            target, _ = self._at(name)
+            try:
+                # A hard link fails where the name is taken; a rename would overwrite it.
+                os.link(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=False)
+            except FileExistsError:
+                raise
+            except OSError:  # file systems without hard links; the folder's lock keeps others of us away
+                if name in self.names():
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+                os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+            else:
+                self.remove(temporary)
+        except BaseException:
+            with suppress(OSError):
+                self.remove(temporary)
+            raise
+        self.sync()
+
     def remove(self, name: str) -> None:
         """Delete one name; a link is deleted, not followed."""
         target, dir_fd = self._at(name)
@@ -239,6 +267,15 @@ class Folder:
         """Return what the system knows of a name, a link itself included."""
         target, dir_fd = self._at(name)
         return os.stat(target, dir_fd=dir_fd, follow_symlinks=False)
+
+    def is_current(self) -> bool:
+        """Whether the directory's path still leads to it: false once it was deleted or renamed."""
+        if self._fd < 0:
+            return self.path.is_dir()
+        try:
+            return os.path.samestat(os.fstat(self._fd), self.path.lstat())
+        except FileNotFoundError:
+            return False
 
     def names(self) -> list[str]:
         """List what is in the directory, sorted."""

@@ -20,7 +20,6 @@ USER = "User"
 SYSTEM = "System"
 SUMMARY_MARK = "[Compressed Memory Summary]"
 
-_BOM = b"\xef\xbb\xbf"
 _CRLF_TERMINATOR = b"\r\n\r\n---\r\n\r\n"
 
 # Lines are split on \n alone: \r, \x0b, \x85 and U+2028 are ordinary characters in what people say.
@@ -55,7 +54,7 @@ class Entry:
 
     @cached_property
     def _parts(self) -> tuple[str, str]:
-        heading = _HEADING.match(self.raw, len(_BOM) if self.raw.startswith(_BOM) else 0)
+        heading = _HEADING.match(self.raw)
         if not heading:  # unreachable for what parse and make_entry build
             raise ValueError("an entry's bytes must begin with its heading")
         body = self.raw[heading.end() :]
@@ -121,16 +120,10 @@ def parse(content: bytes, base: int = 0) -> Document:
         content: the file's bytes, or its tail.
         base: offset of `content` in the file, in bytes, for `Entry.start`.
     """
-    first = len(_BOM) if content.startswith(_BOM) else 0
-    headings = list(_HEADING.finditer(content, first))
-    if first and (at_top := _HEADING.match(content, first)):
-        # ^ does not match after a byte-order mark, so the scan above cannot see a heading there.
-        headings = [at_top, *(found for found in headings if found.start() > first)]
-    starts = [heading.start() for heading in headings]
-    if not starts:
+    headings = list(_HEADING.finditer(content))
+    if not headings:
         return Document(content, ())
-    if starts[0] == first:
-        starts[0] = 0
+    starts = [heading.start() for heading in headings]
     entries = tuple(
         Entry(
             role=heading["role"].decode("utf-8", "surrogateescape"),
@@ -142,6 +135,16 @@ def parse(content: bytes, base: int = 0) -> Document:
         for heading, start, end in zip(headings, starts, [*starts[1:], len(content)], strict=True)
     )
     return Document(content[: starts[0]], entries)
+
+
+def count_headings(content: bytes) -> int:
+    """Return how many entries begin in bytes that start at the start of a line."""
+    count = 1 if _HEADING.match(content) else 0
+    at = content.find(b"\n### ")
+    while at >= 0:
+        count += 1 if _HEADING.match(content, at + 1) else 0
+        at = content.find(b"\n### ", at + 1)
+    return count
 
 
 def make_entry(role: str, stamp: str, text: str, note: str = "") -> Entry:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MEMORY_FILE = "MEMORY.md"
 ARCHIVE_FOLDER = "archive"
 PRIVATE_FOLDER = ".agentmem"
+INDEX_FILE = "index.db"
+INPUT_HISTORY = "history"
 AGENT_SETTINGS = "agent.toml"
 
 NAME_LENGTH = 64

@@ -1,0 +1,90 @@
+"""One advisory lock for an agent's folder, on `.agentmem/lock`, which is never renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from agentmem.durable import Folder, read_at
+from agentmem.errors import FolderLocked, MemoryUnwritable
+from agentmem.workspace import PRIVATE_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOCK_FILE = "lock"
+_POLL = 0.005  # seconds between two tries; a holder usually leaves after one fsync
+_UNSUPPORTED = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
+
+
+@contextmanager
+def locked(folder: Folder, timeout: float, *, create: bool = True) -> Iterator[None]:
+    """Hold the folder's lock for the length of a block.
+
+    Args:
+        folder: the agent's folder.
+        timeout: seconds to wait for another holder.
+        create: make the lock file when it is missing; without it, a missing file is an error.
+
+    Raises:
+        FolderLocked: another process keeps it; its pid is named.
+        MemoryUnwritable: the lock file cannot be made or opened, or the file system has no locks.
+    """
+    fd = _open(folder, create=create)
+    try:
+        _acquire(fd, folder, timeout)
+        try:
+            yield
+        finally:
+            from filelock import unlock_descriptor
+
+            with suppress(OSError):
+                unlock_descriptor(fd)
+    finally:
+        os.close(fd)
+
+
+def _open(folder: Folder, *, create: bool) -> int:
+    path = folder.path / PRIVATE_FOLDER / LOCK_FILE
+    try:
+        with folder.child(PRIVATE_FOLDER, create=create) as private:
+            try:
+                return private.open_file(LOCK_FILE, os.O_RDWR)
+            except FileNotFoundError:
+                if not create:
+                    raise
+            try:
+                return private.open_file(LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            except FileExistsError:  # another process was as fast
+                return private.open_file(LOCK_FILE, os.O_RDWR)
+    except OSError as error:
+        raise MemoryUnwritable(f"cannot lock {path}: {error.strerror}") from error
+
+
+def _acquire(fd: int, folder: Folder, timeout: float) -> None:
+    from filelock import lock_descriptor
+
+    deadline = time.monotonic() + timeout
+    try:
+        while not lock_descriptor(fd, blocking=False):
+            if time.monotonic() >= deadline:
+                holder = read_at(fd, 0, 20).decode("ascii", "replace").strip() or "unknown"
+                raise FolderLocked(
+                    f"{folder.path} is in use by process {holder}; try again when that has ended"
+                )
+            time.sleep(_POLL)
+    except OSError as error:
+        if error.errno in _UNSUPPORTED:
+            raise MemoryUnwritable(
+                f"the file system of {folder.path} has no file locks; move the workspace (--workspace) to one "
+                "that has"
+            ) from error
+        raise MemoryUnwritable(f"cannot lock {folder.path}: {error.strerror}") from error
+    # The pid is a courtesy to whoever waits; a full disk must not stop the work itself.
+    with suppress(OSError):
+        os.ftruncate(fd, 0)
+        os.lseek(fd, 0, os.SEEK_SET)
+        os.write(fd, str(os.getpid()).encode())

@@ -1,0 +1,115 @@
+"""The archive folder: byte copies of MEMORY.md, written once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentmem.durable import ARCHIVE_MODE, TEMP_PREFIX, Folder
+from agentmem.errors import MemoryUnreadable, NotFound
+from agentmem.workspace import ARCHIVE_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+_NAME = re.compile(r"history_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(?:_(\d+))?\.md")
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One archived MEMORY.md.
+
+    Attributes:
+        name: its file name, `history_….md`.
+        path: where it is.
+        size: in bytes.
+    """
+
+    name: str
+    path: Path
+    size: int
+
+
+def list_archives(folder: Folder) -> list[Archive]:
+    """List an agent's archives, oldest first."""
+    try:
+        with folder.child(ARCHIVE_FOLDER) as shelf:
+            names = [name for name in shelf.names() if _NAME.fullmatch(name)]
+            return [
+                Archive(name, shelf.path / name, shelf.stat(name).st_size)
+                for name in sorted(names, key=_order)
+            ]
+    except MemoryUnreadable as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return []
+        raise
+
+
+def _order(name: str) -> tuple[str, int]:
+    found = _NAME.fullmatch(name)
+    return (found[1], int(found[2] or 1)) if found else (name, 0)
+
+
+def pick_archive(archives: Sequence[Archive], wanted: str) -> Archive:
+    """Return the archive meant by a name, an unambiguous prefix, or `latest`.
+
+    Raises:
+        NotFound: none fits, or several do.
+    """
+    if wanted == "latest" and archives:
+        return archives[-1]
+    bare = wanted.removeprefix(f"{ARCHIVE_FOLDER}/")
+    exact = [archive for archive in archives if archive.name in {bare, f"{bare}.md"}]
+    found = exact or [
+        archive
+        for archive in archives
+        if bare and (archive.name.startswith(bare) or archive.name.startswith(f"history_{bare}"))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not archives:
+        raise NotFound("no archives: this agent's memory was never compacted")
+    what = "more than one archive begins with" if found else "no archive"
+    raise NotFound(f"{what} {wanted!r}; `archives AGENT` lists them")
+
+
+def add_archive(folder: Folder, content: bytes, when: datetime) -> str:
+    """Put a byte copy into the archive, durably, and return its name.
+
+    The copy appears under its name only once it is complete. Nothing that exists is overwritten.
+
+    Raises:
+        OSError: nothing was archived.
+    """
+    stem = f"history_{when:%Y-%m-%d_%H-%M-%S}"
+    with folder.child(ARCHIVE_FOLDER, create=True) as shelf:
+        taken = set(shelf.names())
+        number = 1
+        while (name := f"{stem}.md" if number == 1 else f"{stem}_{number}.md") in taken:
+            number += 1
+        shelf.publish(name, [content], mode=ARCHIVE_MODE)
+    folder.sync()
+    return name
+
+
+def sweep(folder: Folder) -> list[str]:
+    """Delete temporary files that a crash left behind; call it under the lock, where none can be in use.
+
+    Returns:
+        What was deleted, relative to the folder.
+    """
+    swept = []
+    for name in folder.names():
+        if name.startswith(TEMP_PREFIX):
+            folder.remove(name)
+            swept.append(name)
+    if ARCHIVE_FOLDER in folder.names():
+        with folder.child(ARCHIVE_FOLDER) as shelf:
+            for name in shelf.names():
+                if name.startswith(TEMP_PREFIX):
+                    shelf.remove(name)
+                    swept.append(f"{ARCHIVE_FOLDER}/{name}")
+    return swept

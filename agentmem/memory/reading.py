@@ -1,0 +1,122 @@
+"""Reading MEMORY.md: whole, its tail, and what changed since."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from agentmem.durable import read_at
+from agentmem.entries import Document, count_headings, parse
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+
+_TAIL = 1 << 16  # bytes; most last entries fit, the rest take another round
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The first `size` bytes of MEMORY.md at one moment.
+
+    Attributes:
+        size: in bytes.
+        digest: BLAKE2b of those bytes.
+    """
+
+    size: int
+    digest: bytes
+
+
+class Cursor:
+    """How far a process has read MEMORY.md, and how it recognises that this part still stands."""
+
+    def __init__(self, content: bytes, status: os.stat_result | None) -> None:
+        self.size = len(content)
+        self._hash = hashlib.blake2b(content)
+        self._identity = identity(status) if status else ()
+
+    def is_at(self, status: os.stat_result) -> bool:
+        """Whether the file is exactly as it was left."""
+        return self._identity == identity(status)
+
+    def matches(self, content: bytes) -> bool:
+        """Whether content begins with all that was read."""
+        return self.size <= len(content) and digest(content[: self.size]) == self._hash.digest()
+
+    def snapshot(self) -> Snapshot:
+        """Return what was read, for `Memory.fold`."""
+        return Snapshot(self.size, self._hash.digest())
+
+    def advance(self, content: bytes, status: os.stat_result) -> None:
+        """Move past bytes this process has just appended."""
+        self.size += len(content)
+        self._hash.update(content)
+        self._identity = identity(status)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What happened to MEMORY.md since a cursor.
+
+    Attributes:
+        kind: `appended`: `document` holds the new entries only; `edited`: it holds the whole file.
+        document: what there is to read.
+        cursor: where reading now stands.
+    """
+
+    kind: Literal["none", "appended", "edited"]
+    document: Document
+    cursor: Cursor
+
+
+def identity(status: os.stat_result) -> tuple[int, ...]:
+    """Return what changes whenever a file is written or replaced."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def digest(content: bytes) -> bytes:
+    """Return the BLAKE2b digest of bytes."""
+    return hashlib.blake2b(content).digest()
+
+
+def read_tail(fd: int, size: int, count: int) -> Document:
+    """Return at least the last `count` entries of a file, fewer only when it has no more.
+
+    What precedes them is left out of the header unless the whole file was read.
+
+    Args:
+        fd: the open file.
+        size: its size in bytes.
+        count: entries wanted, at least 1.
+    """
+    length = _TAIL
+    while True:
+        start = max(0, size - length)
+        content = read_at(fd, start, size - start)
+        if start:
+            # A chunk may begin in the middle of a line that only looks like a heading without its start.
+            skipped = content.find(b"\n") + 1
+            content, start = content[skipped:], start + skipped
+        document = parse(content, start)
+        if len(document.entries) >= count or length >= size:
+            return Document(b"" if start else document.header, document.entries[-count:])
+        length *= 4
+
+
+def count_before(fd: int, end: int) -> int:
+    """Return how many entries begin before an offset, reading in constant memory."""
+    return sum(count_headings(piece) for piece in _whole_lines(fd, end))
+
+
+def _whole_lines(fd: int, end: int) -> Iterator[bytes]:
+    rest = b""
+    for offset in range(0, end, _CHUNK):
+        piece = rest + read_at(fd, offset, min(_CHUNK, end - offset))
+        cut = piece.rfind(b"\n") + 1
+        rest = piece[cut:]
+        yield piece[:cut]
+    yield rest

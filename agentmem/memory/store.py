@@ -1,0 +1,314 @@
+"""`Memory`: the one door to an agent's folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from agentmem.durable import Folder, read_at, reading, sync, write_all, writing
+from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
+from agentmem.errors import AgentMemError
+from agentmem.locking import locked
+from agentmem.memory import rewriting
+from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
+from agentmem.memory.reading import Changes, Cursor, count_before, read_tail
+from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from agentmem.entries import Document, Entry
+    from agentmem.memory.reading import Snapshot
+
+_READ_WAIT = 1.0  # seconds a reader waits for a writer before it reads regardless
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def now() -> datetime:
+    """Return the local time with its UTC offset."""
+    return datetime.now().astimezone()
+
+
+class Memory:
+    """One agent's folder; every method opens it afresh, so that renames by others are seen.
+
+    Attributes:
+        folder: the agent's folder.
+        path: its MEMORY.md.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], datetime] = now,
+        lock_timeout: float = 10.0,
+        redact: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        """Describe a folder; nothing is read or created yet.
+
+        Args:
+            folder: the agent's folder.
+            clock: gives the current time, aware.
+            lock_timeout: seconds to wait for another process to leave the folder.
+            redact: what every text goes through before it is stored.
+        """
+        self.folder = folder
+        self.path = folder / MEMORY_FILE
+        self._clock = clock
+        self._lock_timeout = lock_timeout
+        self._redact = redact
+
+    # Writing
+
+    def ensure(self) -> None:
+        """Create the folder and a MEMORY.md with a header, where there is none.
+
+        Raises:
+            StorageError: it cannot be created.
+            FolderLocked: another process keeps the folder.
+        """
+        if os.path.lexists(self.path):
+            return
+        with self._held(create=True) as folder, writing(self.path), suppress(FileExistsError):
+            self._create(folder)
+
+    def append(self, role: str, text: str, note: str = "", cursor: Cursor | None = None) -> Entry:
+        """Store an entry; once this returns, it survives a crash and a power loss.
+
+        Args:
+            role: who speaks.
+            text: any text at all.
+            note: for the heading's comment.
+            cursor: moved past the entry, if nobody else has written since it was made.
+
+        Returns:
+            The entry as stored, with its id.
+
+        Raises:
+            StorageError: nothing was stored.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._held(create=True) as folder, writing(self.path):
+            try:
+                fd = folder.open_file(MEMORY_FILE, os.O_RDWR | os.O_APPEND)
+            except FileNotFoundError:
+                self._create(folder)
+                fd = folder.open_file(MEMORY_FILE, os.O_RDWR | os.O_APPEND)
+            try:
+                return self._append_to(folder, fd, (role, text, note), cursor)
+            finally:
+                os.close(fd)
+
+    def _append_to(self, folder: Folder, fd: int, said: tuple[str, str, str], cursor: Cursor | None) -> Entry:
+        before = os.fstat(fd)
+        tail = read_tail(fd, before.st_size, 1)
+        role, text, note = said
+        when = self._new_time(folder, tail.entries[-1] if tail.entries else None)
+        entry = make_entry(role, format_stamp(when), self._redact(storable(text)), note)
+        block = closing(tail.raw) + entry.raw
+        try:
+            write_all(fd, block)
+            sync(fd)
+        except BaseException:
+            with suppress(OSError):
+                os.ftruncate(fd, before.st_size)
+            raise
+        if cursor and cursor.is_at(before):
+            cursor.advance(block, os.fstat(fd))
+        return entry
+
+    def _create(self, folder: Folder) -> None:
+        name = f"{self.folder.name}_id_{uuid4()}_conversation"
+        folder.create(MEMORY_FILE, [make_header(name, format_stamp(self._clock()))])
+
+    def fold(self, snapshot: Snapshot, summary: str, kept: Sequence[Entry] = ()) -> rewriting.Fold:
+        """Archive MEMORY.md and replace it by a summary and the kept entries.
+
+        Args:
+            snapshot: what was summarised; what came after it is carried over.
+            summary: the summary's text.
+            kept: entries of the snapshot that stay word for word.
+
+        Raises:
+            MemoryChanged: someone edited the summarised part; nothing was written.
+            StorageError: MEMORY.md is untouched.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._rewriting() as folder:
+            entries = parse(folder.read(MEMORY_FILE)).entries
+            when = self._new_time(folder, max(entries, key=lambda entry: entry.when, default=None))
+            return rewriting.fold(folder, snapshot, self._redact(storable(summary)), kept, when)
+
+    def restore(self, name: str) -> str:
+        """Put an archive back as MEMORY.md; return the name under which the present one was archived.
+
+        Raises:
+            NotFound: there is no such archive.
+            StorageError: MEMORY.md is untouched.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._rewriting() as folder:
+            return rewriting.restore(folder, name, self._clock())
+
+    def undo(self) -> str:
+        """Take the last compaction back; return the archive's name.
+
+        Raises:
+            NotFound: there is none to take back.
+            StorageError: MEMORY.md is untouched.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._rewriting() as folder:
+            return rewriting.undo(folder, self._clock())
+
+    def forget(
+        self, chosen: Callable[[str, Entry], bool], *, dry_run: bool = False
+    ) -> list[rewriting.Forgotten]:
+        """Remove entries from MEMORY.md and every archive, leaving all other bytes as they are.
+
+        Args:
+            chosen: told the file's name and an entry, says whether it goes.
+            dry_run: only say what would go.
+
+        Raises:
+            StorageError: a file could not be rewritten; that file is as it was.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._rewriting() as folder:
+            return rewriting.forget(folder, chosen, dry_run=dry_run)
+
+    def delete(self) -> None:
+        """Delete the agent's folder with everything in it; links are deleted, never followed.
+
+        Raises:
+            StorageError: something is left, under a name that is no agent's.
+            FolderLocked: another process keeps the folder.
+        """
+        doomed = self.folder.with_name(f".deleted-{secrets.token_hex(8)}")
+        with self._held(create=False), writing(self.folder):
+            self.folder.rename(doomed)
+        with writing(doomed):
+            shutil.rmtree(doomed)
+            with Folder.open(self.folder.parent) as parent:
+                parent.sync()
+
+    # Reading
+
+    def exists(self) -> bool:
+        """Whether there is a MEMORY.md, of whatever kind."""
+        return os.path.lexists(self.path)
+
+    def read(self) -> Document:
+        """Return the whole of MEMORY.md; without one, an empty document.
+
+        Raises:
+            MemoryUnreadable: it is there and cannot be read.
+        """
+        return parse(self._load()[0])
+
+    def load(self) -> tuple[Document, Cursor]:
+        """Return the whole of MEMORY.md and a cursor to follow it with; errors as `read`."""
+        content, status = self._load()
+        return parse(content), Cursor(content, status)
+
+    def changes(self, cursor: Cursor) -> Changes:
+        """Return what others did to MEMORY.md since the cursor was there; errors as `read`."""
+        with suppress(OSError):
+            if cursor.is_at(self.path.lstat()):
+                return Changes("none", parse(b""), cursor)
+        content, status = self._load()
+        fresh = Cursor(content, status)
+        if not cursor.matches(content):
+            return Changes("edited", parse(content), fresh)
+        if fresh.size == cursor.size:
+            return Changes("none", parse(b""), fresh)
+        return Changes("appended", parse(content[cursor.size :], cursor.size), fresh)
+
+    def tail(self, count: int) -> tuple[list[Entry], int]:
+        """Return the last entries and the number of entries before them, in constant memory; errors as `read`."""
+        with self._steady() as folder, folder.opened(MEMORY_FILE, os.O_RDONLY) as fd:
+            size = os.fstat(fd).st_size
+            entries = list(read_tail(fd, size, max(count, 1)).entries)[-count:] if count else []
+            return entries, count_before(fd, entries[0].start if entries else size)
+
+    def archives(self) -> list[Archive]:
+        """List the archives, oldest first; errors as `read`."""
+        if not self.folder.exists():
+            return []
+        with Folder.open(self.folder) as folder, reading(self.folder / ARCHIVE_FOLDER):
+            return list_archives(folder)
+
+    def read_archive(self, name: str) -> tuple[Archive, bytes]:
+        """Return an archive and its bytes.
+
+        Args:
+            name: its name, an unambiguous prefix of it, or `latest`.
+
+        Raises:
+            NotFound: there is no such archive.
+            MemoryUnreadable: it cannot be read.
+        """
+        archive = pick_archive(self.archives(), name)
+        with Folder.open(archive.path.parent) as shelf, reading(archive.path):
+            return archive, shelf.read(archive.name)
+
+    # Inside
+
+    def _load(self) -> tuple[bytes, os.stat_result | None]:
+        try:
+            with self._steady() as folder, folder.opened(MEMORY_FILE, os.O_RDONLY) as fd:
+                status = os.fstat(fd)
+                return read_at(fd, 0, status.st_size), status
+        except AgentMemError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return b"", None
+            raise
+
+    @contextmanager
+    def _steady(self) -> Iterator[Folder]:
+        """Open the folder for reading, keeping writers out for that while where it is possible."""
+        with ExitStack() as stack:
+            folder = stack.enter_context(Folder.open(self.folder))
+            with suppress(AgentMemError):  # a read-only folder, or a holder that hangs: read all the same
+                stack.enter_context(locked(folder, min(_READ_WAIT, self._lock_timeout), create=False))
+            with reading(self.path):
+                yield folder
+
+    @contextmanager
+    def _held(self, *, create: bool) -> Iterator[Folder]:
+        """Open the folder and hold its lock; a folder that was deleted while waiting is opened again."""
+        while True:
+            with Folder.open(self.folder, create=create) as folder, locked(folder, self._lock_timeout):
+                if not folder.is_current():
+                    continue
+                yield folder
+                return
+
+    @contextmanager
+    def _rewriting(self) -> Iterator[Folder]:
+        with self._held(create=False) as folder, writing(self.path):
+            sweep(folder)
+            yield folder
+
+    def _contents(self, folder: Folder) -> Iterator[bytes]:
+        with suppress(FileNotFoundError):
+            yield folder.read(MEMORY_FILE)
+        for archive in list_archives(folder):
+            with folder.child(ARCHIVE_FOLDER) as shelf:
+                yield shelf.read(archive.name)
+
+    def _new_time(self, folder: Folder, newest: Entry | None) -> datetime:
+        """Return a time that no entry of the folder has; the clock's own unless it stood still or went back."""
+        when = self._clock()
+        if newest and when <= newest.when:
+            taken = {entry.when for content in self._contents(folder) for entry in parse(content).entries}
+            while when in taken:
+                when += _MICROSECOND
+        return when
