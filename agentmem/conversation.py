@@ -1,0 +1,310 @@
+"""`Conversation`: the history of one agent, in memory and written through to its MEMORY.md."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp, free_text, storable
+from agentmem.errors import UsageError
+from agentmem.memory.store import now
+from agentmem.wire import Line, chat_messages, fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from agentmem.entries import Entry
+    from agentmem.memory import Cursor, Memory
+    from agentmem.models.base import Message, ToolCall
+
+PRELOAD_MARK = "[Persistent Memory — MEMORY.md]"
+INTERRUPTED = "interrupted"
+
+
+class HistoryItem(TypedDict):
+    """One message of `Conversation.conversation_history`."""
+
+    role: str
+    content: str
+    timestamp: str
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message of this session, or one taken over from MEMORY.md.
+
+    Attributes:
+        role: as in MEMORY.md: `User`, the agent's name, `Tool (name)`, `System`.
+        content: the text, before redaction.
+        timestamp: the entry's id where it was stored.
+        entry: what was stored, or None when nothing was.
+        note: the entry's note.
+        tool_calls: what an agent's message asks for.
+        tool_call_id: the call a tool's result answers.
+    """
+
+    role: str
+    content: str
+    timestamp: str
+    entry: Entry | None = None
+    note: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+    @classmethod
+    def of(cls, entry: Entry) -> Turn:
+        """Return a stored entry as a turn, with what somebody typed after it."""
+        content = storable(f"{entry.text}\n\n{entry.aside.strip()}" if entry.aside.strip() else entry.text)
+        return cls(entry.role, content, entry.stamp, entry, entry.note)
+
+
+class Conversation:
+    """History of one agent.
+
+    Construction preloads MEMORY.md as one System message, which is not written back. Every `add` is
+    durable before it returns.
+
+    Attributes:
+        agent_name: the agent, and the role of its replies.
+        system_prompt: who the agent is; never written to MEMORY.md.
+        rules: rules, never written either.
+        custom_rules_prompt: more of them.
+    """
+
+    def __init__(
+        self,
+        agent_name: str,
+        memory: Memory | None = None,
+        *,
+        system_prompt: str = "",
+        rules: str = "",
+        custom_rules_prompt: str = "",
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        """Open a conversation, creating MEMORY.md when it is missing.
+
+        Args:
+            agent_name: the agent.
+            memory: its folder; None keeps everything in memory.
+            system_prompt: who the agent is.
+            rules: sent after the system prompt.
+            custom_rules_prompt: sent after the rules.
+            clock: gives the current time, aware.
+
+        Raises:
+            StorageError: the folder cannot be used.
+        """
+        self.agent_name = agent_name
+        self.system_prompt = storable(system_prompt)
+        self.rules = storable(rules)
+        self.custom_rules_prompt = storable(custom_rules_prompt)
+        self._clock = clock
+        self._memory = memory
+        self._began = format_stamp(clock())
+        self._preload = Document(b"", ())
+        self._cursor: Cursor | None = None
+        self._turns: list[Turn] = []
+        if memory:
+            memory.ensure()
+            self._preload, self._cursor = memory.load()
+
+    # What was said
+
+    @property
+    def memory(self) -> Memory | None:
+        """The agent's folder, or None when nothing goes to disk."""
+        return self._memory
+
+    @property
+    def memory_md_path(self) -> Path | None:
+        """Path of MEMORY.md; set it to None, and from then on nothing goes to disk."""
+        return self._memory.path if self._memory else None
+
+    @memory_md_path.setter
+    def memory_md_path(self, path: Path | None) -> None:
+        if path is not None and path != self.memory_md_path:
+            raise UsageError("memory_md_path can only be set to None; workspace_dir chooses the folder")
+        if path is None:
+            self._memory = self._cursor = None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """What this session added, and what a compaction left."""
+        return tuple(self._turns)
+
+    @property
+    def record(self) -> list[Turn]:
+        """Everything said that is in the context, oldest first: the preloaded entries, then the turns."""
+        notes = free_text(self._preload.header)
+        typed = [Turn("Note", notes, self._began)] if notes else []
+        return [*typed, *(Turn.of(entry) for entry in self._preload.entries), *self._turns]
+
+    @property
+    def preloaded(self) -> tuple[Entry, ...]:
+        """The entries that were in MEMORY.md when it was last read whole."""
+        return self._preload.entries
+
+    @property
+    def conversation_history(self) -> list[HistoryItem]:
+        """The history as dicts with `role`, `content` and `timestamp`, in the documented order."""
+        static = [(SYSTEM, self.system_prompt), (USER, self.rules), (USER, self.custom_rules_prompt)]
+        if self._has_preload:
+            static.append((SYSTEM, f"{PRELOAD_MARK}\n\n{self._preload_text}"))
+        return [
+            *(HistoryItem(role=role, content=text, timestamp=self._began) for role, text in static if text),
+            *(
+                HistoryItem(role=turn.role, content=turn.content, timestamp=turn.timestamp)
+                for turn in self._turns
+            ),
+        ]
+
+    def return_history_as_string(self) -> str:
+        """Return the history as `[<timestamp>] Role: content`, one message after the other."""
+        return "\n\n".join(
+            f"[{item['timestamp']}] {item['role']}: {item['content']}" for item in self.conversation_history
+        )
+
+    @property
+    def _has_preload(self) -> bool:
+        return bool(self._preload.entries or free_text(self._preload.header))
+
+    @property
+    def _preload_text(self) -> str:
+        return storable(self._preload.raw.decode("utf-8", "surrogateescape"))
+
+    # Adding
+
+    def add(
+        self,
+        role: str,
+        content: object,
+        *,
+        note: str = "",
+        tool_calls: tuple[ToolCall, ...] = (),
+        tool_call_id: str = "",
+    ) -> Turn:
+        """Add a message and store it; it is durable once this returns.
+
+        Args:
+            role: `User`, the agent's name, `Tool (name)` or `System`.
+            content: text, or a value that is stored as JSON.
+            note: for the entry's heading, such as `interrupted`.
+            tool_calls: what an agent's message asks for; they are not stored.
+            tool_call_id: the call a tool's result answers.
+
+        Raises:
+            StorageError: nothing was stored, and nothing was added.
+            FolderLocked: another process keeps the folder.
+        """
+        text = storable(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
+        entry = None
+        if self._memory and (text or not tool_calls):
+            entry = self._memory.append(role, text, note, self._cursor)
+        stamp = entry.stamp if entry else format_stamp(self._clock())
+        turn = Turn(role, text, stamp, entry, note, tool_calls, tool_call_id)
+        self._turns.append(turn)
+        return turn
+
+    def refresh(self) -> Literal["none", "appended", "edited"]:
+        """Take in what others did to MEMORY.md since it was last read.
+
+        Entries they appended join the turns; a file changed in any other way is loaded afresh, whole.
+
+        Raises:
+            MemoryUnreadable: the file cannot be read.
+        """
+        if not self._memory or not self._cursor:
+            return "none"
+        changes = self._memory.changes(self._cursor)
+        self._cursor = changes.cursor
+        if changes.kind == "edited":
+            self._preload, self._turns = changes.document, []
+            return "edited"
+        known = {turn.timestamp for turn in self._turns if turn.entry}
+        arrived = [Turn.of(entry) for entry in changes.document.entries if entry.stamp not in known]
+        self._turns += arrived
+        return "appended" if arrived else "none"
+
+    def reopen(self) -> Turn | None:
+        """Return the last message of the user that has no whole reply, as a turn of this session."""
+        record = self.record
+        for index in range(len(record) - 1, -1, -1):
+            turn = record[index]
+            if turn.role == self.agent_name and turn.note != INTERRUPTED:
+                return None
+            if turn.role == USER:
+                break
+        else:
+            return None
+        preloaded = len(record) - len(self._turns)
+        if index < preloaded:
+            taken = preloaded - index
+            self._turns = [*record[index:preloaded], *self._turns]
+            self._preload = Document(self._preload.header, self._preload.entries[:-taken])
+        return turn
+
+    # On the wire
+
+    @property
+    def preamble(self) -> str:
+        """The leading system message: system prompt, rules, and the fenced memory or summary."""
+        parts = [self.system_prompt, self.rules, self.custom_rules_prompt]
+        if self._has_preload:
+            parts.append(fenced(self._preload_text))
+        parts += [fenced(turn.content) for turn in self._summaries]
+        return "\n\n".join(part for part in parts if part)
+
+    @property
+    def _summaries(self) -> list[Turn]:
+        return [turn for turn in self._turns if turn.role == SYSTEM and turn.content.startswith(SUMMARY_MARK)]
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return the history as chat messages: one leading system message, then alternating turns."""
+        summaries = self._summaries
+        turns = [turn for turn in self._turns if turn not in summaries]
+        while turns and turns[-1].role == self.agent_name and turns[-1].note == INTERRUPTED:
+            turns.pop()  # a broken-off reply to the message that is being sent again
+        return chat_messages(self.preamble, [self.line(turn) for turn in turns])
+
+    def line(self, turn: Turn) -> Line:
+        """Return how a turn is put to the model."""
+        if turn.role == self.agent_name:
+            return Line("assistant", turn.content, tool_calls=turn.tool_calls)
+        if turn.tool_call_id:
+            return Line("tool", turn.content, tool_call_id=turn.tool_call_id)
+        speaker = "" if turn.role == USER else f"{turn.role}: "
+        return Line("user", f"[{turn.timestamp}] {speaker}{turn.content}")
+
+    # Compaction
+
+    def compact(self, summary: str, kept: Sequence[Turn] = ()) -> str:
+        """Replace the history by a summary; the raw log goes to the archive first.
+
+        Args:
+            summary: its text.
+            kept: turns of `record` that stay word for word after it.
+
+        Returns:
+            The archive's name, or "" when nothing is on disk.
+
+        Raises:
+            MemoryChanged: someone edited MEMORY.md since `refresh`; nothing was changed.
+            StorageError: nothing was changed.
+        """
+        if not self._memory or not self._cursor:
+            mark = f"{SUMMARY_MARK}\n\n{storable(summary)}"
+            self._preload = Document(b"", ())
+            self._turns = [Turn(SYSTEM, mark, format_stamp(self._clock())), *kept]
+            return ""
+        fold = self._memory.fold(
+            self._cursor.snapshot(), summary, [turn.entry for turn in kept if turn.entry]
+        )
+        document, self._cursor = self._memory.load()
+        self._preload = Document(document.header, ())
+        self._turns = [Turn.of(fold.summary), *kept]
+        stored = {turn.timestamp for turn in self._turns if turn.entry}
+        self._turns += [Turn.of(entry) for entry in document.entries if entry.stamp not in stored]
+        return fold.archive

@@ -1,0 +1,135 @@
+"""Counting tokens, and the meter that knows how full the context window is without recounting."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import tiktoken
+
+MESSAGE_OVERHEAD = 4
+"""Tokens that a chat format spends around each message, roughly."""
+
+_SLICE = 20_000  # characters counted at a time: one endless word would otherwise cost its square
+_SMOOTHING = 0.3  # weight of the newest observation in the moving average
+_FACTOR_BOUNDS = (0.5, 2.0)
+# Models of these families share the older vocabulary; everything newer is closer to o200k.
+_OLDER = ("gpt-4-", "gpt-3.5", "text-embedding", "claude-2")
+
+
+class Estimator:
+    """Counts tokens with tiktoken, offline; the vocabulary is loaded by the first count (0.4 s)."""
+
+    def __init__(self, model: str = "") -> None:
+        bare = model.rpartition("/")[2]
+        older = bare == "gpt-4" or bare.startswith(_OLDER)
+        self._vocabulary = "cl100k_base" if older else "o200k_base"
+        self._encoding: tiktoken.Encoding | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether counting is cheap by now."""
+        return self._encoding is not None
+
+    def load(self) -> tiktoken.Encoding:
+        """Load the vocabulary; calling it early, from another thread, hides its cost."""
+        if self._encoding is None:
+            # litellm ships the vocabularies; without this tiktoken would fetch them.
+            spec = importlib.util.find_spec("litellm")
+            if spec and spec.origin:
+                bundled = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
+                os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(bundled))
+            import tiktoken
+
+            self._encoding = tiktoken.get_encoding(self._vocabulary)
+        return self._encoding
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text."""
+        encoding = self.load()
+        return sum(
+            len(encoding.encode_ordinary(text[start : start + _SLICE]))
+            for start in range(0, len(text), _SLICE)
+        )
+
+
+class Meter:
+    """How many tokens the next request takes.
+
+    The provider's reported usage is the truth; what came since is estimated, corrected by how far
+    estimates were off before. Nothing is counted twice, and nothing at all before a count matters.
+
+    Attributes:
+        context_length: the model's window in tokens.
+    """
+
+    def __init__(self, estimator: Estimator, context_length: int) -> None:
+        self.context_length = context_length
+        self._estimator = estimator
+        self._factor = 1.0
+        self._reported = 0
+        self._before: int | None = 0  # raw estimate of what `_reported` covers; None: never counted
+        self._since = 0  # raw estimate of what came after
+        self._uncounted: list[str] = []
+
+    def restart(self, texts: Iterable[str]) -> None:
+        """Measure a request anew.
+
+        Args:
+            texts: the content of its messages and the tools' schemas.
+        """
+        self._reported, self._before, self._since = 0, 0, 0
+        self._uncounted = list(texts)
+
+    def add(self, text: str) -> None:
+        """Take one more message into account; it is counted when somebody asks."""
+        self._uncounted.append(text)
+
+    def report(self, prompt_tokens: int) -> None:
+        """Correct the meter by what the provider says the request, as measured so far, took; 0 is unknown."""
+        if prompt_tokens <= 0:
+            return
+        if self._before is not None and (self._estimator.loaded or not self._uncounted):
+            raw = self._before + self._counted()
+            low, high = _FACTOR_BOUNDS
+            observed = min(high, max(low, prompt_tokens / raw)) if raw else 1.0
+            first = self._factor == 1.0
+            self._factor = observed if first else (1 - _SMOOTHING) * self._factor + _SMOOTHING * observed
+            self._before = raw
+        else:
+            self._before = None
+        self._reported, self._since, self._uncounted = prompt_tokens, 0, []
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the next request, as well as anyone knows."""
+        return self._reported + round(self._counted() * self._factor)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether `tokens` is more than what the provider reported."""
+        return bool(self._since or self._uncounted) or not self._reported
+
+    def reaches(self, limit: float) -> bool:
+        """Whether the next request takes at least `limit` tokens, counting only when it might."""
+        # No tokenizer makes more tokens than the text has bytes.
+        overhead = MESSAGE_OVERHEAD * len(self._uncounted)
+        most = sum(len(text.encode("utf-8", "replace")) for text in self._uncounted) + overhead
+        if self._reported + self._since * self._factor + most < limit:
+            return False
+        return self.tokens >= limit
+
+    def estimate(self, text: str) -> int:
+        """Return the tokens one message with this text would add."""
+        return round((self._estimator.count(text) + MESSAGE_OVERHEAD) * self._factor)
+
+    def _counted(self) -> int:
+        if self._uncounted:
+            uncounted, self._uncounted = self._uncounted, []
+            self._since += sum(self._estimator.count(text) + MESSAGE_OVERHEAD for text in uncounted)
+        return self._since
