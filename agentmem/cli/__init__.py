@@ -1,0 +1,39 @@
+"""The command line: Typer glue, one small file a command; `main` is the only exit point."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from agentmem.cli.app import app
+from agentmem.display import visible_line
+from agentmem.errors import AgentMemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["app", "main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status; `argv` is without the program's name."""
+    try:
+        app(args=argv, prog_name="agentmem")
+    except AgentMemError as error:
+        _report(str(error))
+        return error.exit_code
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("AGENTMEM_DEBUG"):
+            raise
+        _report(f"internal error: {type(error).__name__}: {error}; AGENTMEM_DEBUG=1 shows where")
+        return 1
+    return 0
+
+
+def _report(message: str) -> None:
+    print(f"agentmem: {visible_line(message)}", file=sys.stderr)

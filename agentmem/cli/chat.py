@@ -1,0 +1,204 @@
+"""`agentmem chat`: one turn for scripts, or a conversation on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentmem import settings
+from agentmem.cli import options, output
+from agentmem.errors import UsageError
+from agentmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentmem.agent import Agent
+    from agentmem.models.base import Piece
+
+
+def chat(
+    agent: options.AgentName,
+    task: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TASK]...", help="What to say; - reads stdin too.", show_default=False),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="Model, such as gpt-4o, local, local:FILE.gguf."),
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option("--system", "-s", metavar="TEXT|@FILE", help="System prompt: who the agent is."),
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", metavar="TEXT|@FILE", help="Rules sent after the system prompt.")
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option("--api-base", metavar="URL", help="An OpenAI-compatible endpoint.")
+    ] = None,
+    context_length: Annotated[
+        int | None,
+        typer.Option("--context-length", metavar="N", min=1, help="The model's context window in tokens."),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="SHARE",
+            help="Share of the window that triggers compaction [default: 0.9].",
+        ),
+    ] = None,
+    summarizer_model: Annotated[
+        str | None, typer.Option("--summarizer-model", metavar="NAME", help="Model that writes summaries.")
+    ] = None,
+    no_compression: Annotated[bool, typer.Option("--no-compression", help="Never compact.")] = False,
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Read and write nothing of this agent's memory.")
+    ] = False,
+    max_loops: Annotated[
+        str | None,
+        typer.Option("--max-loops", metavar="N|auto", help="Model calls a task may take [default: 1]."),
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", metavar="T", help="Sampling temperature, 0 to 2.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="N", min=1, help="Tokens of the reply at most.")
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="Wait this long for the provider's next bytes [default: 600].",
+        ),
+    ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Send the last unanswered message again, storing it once.")
+    ] = False,
+    no_stream: Annotated[bool, typer.Option("--no-stream", help="Print the reply when it is whole.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="No colour, no Markdown rendering, no bar.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on stderr.")] = False,
+    json: options.Json = False,
+    workspace: options.WorkspaceOption = None,
+) -> None:
+    """Talk to AGENT: one turn with a TASK or piped stdin, else a conversation."""
+    folder = Workspace(settings.workspace_root(workspace)).folder(agent)
+    flags: dict[str, object] = {
+        "model": model,
+        "system_prompt": output.read_argument(system) if system else None,
+        "rules": output.read_argument(rules) if rules else None,
+        "api_base": api_base,
+        "context_length": context_length,
+        "threshold": threshold,
+        "summarizer_model": summarizer_model,
+        "compression": False if no_compression else None,
+        "memory": False if no_memory else None,
+        "max_loops": max_loops,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "timeout": timeout,
+    }
+    resolved = settings.load(flags, agent_folder=folder)
+
+    def open_agent() -> Agent:
+        from agentmem.agent import Agent
+
+        return Agent(
+            agent, workspace_dir=workspace, resolved=resolved, notice=_silent if quiet else output.notice
+        )
+
+    words = " ".join(task or [])
+    if not (words or retry) and sys.stdin.isatty():
+        from agentmem.repl import run_repl  # type: ignore[attr-defined]  # on its way
+
+        raise typer.Exit(run_repl(open_agent, name=agent, folder=folder, plain=plain, quiet=quiet))
+    said = "" if retry else _task(task or [])
+    with open_agent() as opened:
+        _one_turn(opened, said, retry=retry, stream=not (no_stream or json), json=json)
+
+
+def _silent(_message: str) -> None:
+    """Say nothing."""
+
+
+def _task(words: list[str]) -> str:
+    """Return the task: the words, and piped stdin after a blank line.
+
+    Raises:
+        UsageError: there is nothing to say.
+    """
+    forced = "-" in words
+    text = " ".join(word for word in words if word != "-")
+    piped = ""
+    if forced or not sys.stdin.isatty():
+        piped = sys.stdin.buffer.read().decode("utf-8", "replace")
+    said = "\n\n".join(part for part in (text, piped) if part.strip())
+    if not said:
+        raise UsageError("nothing to say: give a TASK, pipe something in, or run it on a terminal")
+    return said
+
+
+def _one_turn(agent: Agent, task: str, *, retry: bool, stream: bool, json: bool) -> None:
+    printer = _Printer() if stream else None
+    on_piece = printer.take if printer else _ignore
+    answer = agent.retry(on_piece) if retry else agent.run(task, on_piece)
+    if json:
+        output.write_json(_as_json(agent, answer))
+    elif printer:
+        printer.end()
+    else:
+        output.write(f"{answer}\n")
+
+
+def _ignore(_piece: Piece) -> None:
+    """Take no notice of a piece."""
+
+
+def _as_json(agent: Agent, answer: str) -> dict[str, object]:
+    reply = agent.last_reply
+    entry = next((turn.entry for turn in reversed(agent.short_memory.turns) if turn.entry), None)
+    return {
+        "agent": agent.agent_name,
+        "model": agent.model.name,
+        "reply": answer,
+        "id": entry.stamp if entry else None,
+        "finish": reply.finish or None,
+        "usage": {
+            "prompt_tokens": reply.usage.prompt_tokens or None,
+            "completion_tokens": reply.usage.completion_tokens or None,
+            "cached_tokens": reply.usage.cached_tokens,
+            "cost": reply.usage.cost,
+        },
+    }
+
+
+class _Printer:
+    """Writes a reply to stdout as it arrives; a reader that goes away does not stop the turn from being kept."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._gone = False
+
+    def take(self, piece: Piece) -> None:
+        from agentmem.models.base import TextDelta
+
+        if isinstance(piece, TextDelta):
+            self._write(piece.text)
+
+    def end(self) -> None:
+        self._write("" if self._text.endswith("\n") else "\n")
+
+    def _write(self, text: str) -> None:
+        self._text = text or self._text
+        if self._gone:
+            return
+        try:
+            output.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self._gone = True
+            # The interpreter flushes stdout once more when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

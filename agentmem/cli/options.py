@@ -1,0 +1,93 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentmem import settings
+from agentmem.errors import AgentMemError
+from agentmem.memory import Memory
+from agentmem.selection import Selection, compile_pattern, parse_when
+from agentmem.workspace import Workspace
+
+
+def complete_agents(incomplete: str) -> list[str]:
+    """List the agents whose name begins as typed."""
+    try:
+        return [name for name in Workspace(settings.workspace_root()).names() if name.startswith(incomplete)]
+    except AgentMemError:
+        return []
+
+
+AgentName = Annotated[
+    str,
+    typer.Argument(
+        metavar="AGENT", help="The agent's name.", autocompletion=complete_agents, show_default=False
+    ),
+]
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace",
+        metavar="FOLDER",
+        help="Folder that holds all agents [default: $WORKSPACE_DIR, or the user's data folder].",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
+Last = Annotated[int | None, typer.Option("--last", metavar="N", min=0, help="Only the newest N entries.")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="WHEN", help="Only from then on: a date, a time, today, yesterday, 2h, 30d."
+    ),
+]
+Before = Annotated[str | None, typer.Option("--before", metavar="WHEN", help="Only from before then.")]
+Role = Annotated[
+    str | None, typer.Option("--role", metavar="ROLE", help="Only what this role said: User, tool, a name.")
+]
+Grep = Annotated[
+    str | None, typer.Option("--grep", metavar="PATTERN", help="Only entries a regular expression matches.")
+]
+
+
+def existing_folder(name: str, workspace: Path | None) -> Path:
+    """Return an existing agent's folder; errors as `Workspace.existing`."""
+    return Workspace(settings.workspace_root(workspace)).existing(name)
+
+
+def existing_memory(name: str, workspace: Path | None) -> Memory:
+    """Return an existing agent's memory; errors as `Workspace.existing`."""
+    folder = existing_folder(name, workspace)
+    return Memory(folder, lock_timeout=settings.load(agent_folder=folder).lock_timeout)
+
+
+def selection(
+    *,
+    last: int | None = None,
+    since: str | None = None,
+    before: str | None = None,
+    role: str | None = None,
+    grep: str | None = None,
+    match: str | None = None,
+) -> Selection:
+    """Build a selection from what was typed.
+
+    Raises:
+        UsageError: a time or a pattern is none.
+    """
+    now = datetime.now().astimezone()
+    return Selection(
+        last=last,
+        since=parse_when(since, now) if since else None,
+        before=parse_when(before, now) if before else None,
+        role=role or "",
+        match=match or "",
+        pattern=compile_pattern(grep) if grep else None,
+    )

@@ -1,0 +1,134 @@
+"""Where output goes: stdout carries the answer or the data, stderr everything else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from agentmem.display import visible_line
+from agentmem.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+
+_THOUSAND = 1000
+
+
+def notice(message: str) -> None:
+    """Tell the person something on stderr, in one line."""
+    print(f"agentmem: {visible_line(message)}", file=sys.stderr)
+
+
+def end_quietly_on_closed_pipe() -> None:
+    """Let `… | head` end the process without a word; only for commands that talk to no network."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def write(text: str) -> None:
+    """Write data to stdout, whatever the locale's encoding can carry."""
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+
+
+def write_bytes(content: bytes) -> None:
+    """Write bytes to stdout as they are."""
+    sys.stdout.buffer.write(content)
+
+
+def write_json(value: object) -> None:
+    """Print one JSON document."""
+    write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def interactive() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirm(question: str, command: str) -> bool:
+    """Ask yes or no on the terminal.
+
+    Args:
+        question: what to ask.
+        command: what a script would have to run instead.
+
+    Raises:
+        UsageError: nobody can be asked.
+    """
+    if not interactive():
+        raise UsageError(f"not done, since nobody can be asked; to do it: {command}")
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold() in {"y", "yes"}
+
+
+def human_size(size: int) -> str:
+    """Return a size in bytes as people read it: `812 B`, `1.4 MB`."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < _THOUSAND or unit == "GB":
+            return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= _THOUSAND
+    raise AssertionError("unreachable: the loop returns at GB")
+
+
+def human_count(tokens: int) -> str:
+    """Return a number of tokens as people read it: `812`, `12.4k`, `1.2M`."""
+    if tokens < _THOUSAND:
+        return str(tokens)
+    thousands = tokens / _THOUSAND
+    return f"{thousands:.1f}k" if thousands < _THOUSAND else f"{thousands / _THOUSAND:.1f}M"
+
+
+def human_time(when: datetime) -> str:
+    """Return a local time to the minute."""
+    return f"{when.astimezone():%Y-%m-%d %H:%M}"
+
+
+def table(rows: Iterable[Mapping[str, str]], right: Iterable[str] = ()) -> str:
+    """Return rows as aligned columns under their keys.
+
+    Args:
+        rows: all with the same keys.
+        right: keys of the columns that hold figures.
+    """
+    body = [dict(row) for row in rows]
+    lines = [{key: key.upper() for key in row} for row in body[:1]] + body
+    widths = {key: max(len(line[key]) for line in lines) for key in (lines[0] if lines else ())}
+    figures = set(right)
+    return "".join(
+        "  ".join(
+            line[key].rjust(widths[key]) if key in figures else line[key].ljust(widths[key]) for key in line
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def read_argument(text: str) -> str:
+    """Return an argument's text: `@FILE` is the file's content, `-` is stdin.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    if text == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not text.startswith("@"):
+        return text
+    try:
+        with open(os.path.expanduser(text[1:]), "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"cannot read {text[1:]}: {error.strerror}") from None
+
+
+def shell_path(path: Path) -> str:
+    """Return a path as a person would type it, with `~` for the home folder."""
+    home = os.path.expanduser("~")
+    text = str(path)
+    return f"~{text[len(home) :]}" if text.startswith(home + os.sep) else text

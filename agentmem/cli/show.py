@@ -1,0 +1,125 @@
+"""`agentmem show`: the agents, or one agent's memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentmem import settings
+from agentmem.cli import options, output
+from agentmem.display import visible, visible_line
+from agentmem.entries import Entry
+from agentmem.errors import NotFound
+from agentmem.formats.exported import exported
+from agentmem.formats.jsonl import as_object
+from agentmem.memory import Memory
+from agentmem.selection import Selection
+from agentmem.workspace import Workspace
+
+
+def show(
+    agent: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[AGENT]",
+            help="The agent; without one, all agents are listed.",
+            autocompletion=options.complete_agents,
+            show_default=False,
+        ),
+    ] = None,
+    last: options.Last = None,
+    since: options.Since = None,
+    before: options.Before = None,
+    role: options.Role = None,
+    grep: options.Grep = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Print MEMORY.md byte for byte.")] = False,
+    path: Annotated[bool, typer.Option("--path", help="Print where MEMORY.md is.")] = False,
+    json: options.Json = False,
+    workspace: options.WorkspaceOption = None,
+) -> None:
+    """Show the memory of AGENT, or list the agents."""
+    output.end_quietly_on_closed_pipe()
+    if agent is None:
+        list_agents(Workspace(settings.workspace_root(workspace)), json=json)
+        return
+    memory = options.existing_memory(agent, workspace)
+    if path:
+        output.write(f"{memory.path}\n")
+        return
+    if not memory.exists():
+        raise NotFound(f"{agent} has no memory yet: {memory.path} does not exist")
+    if raw:
+        output.write_bytes(memory.read().raw)
+        return
+    chosen = select(memory, options.selection(last=last, since=since, before=before, role=role, grep=grep))
+    if json:
+        output.write_json(
+            {
+                "agent": agent,
+                "path": str(memory.path),
+                "entries": [
+                    {"number": number, **as_object(exported(entry), agent)} for number, entry in chosen
+                ],
+            }
+        )
+        return
+    for number, entry in chosen:
+        output.write(rendered(number, entry))
+
+
+def select(memory: Memory, selection: Selection) -> list[tuple[int, Entry]]:
+    """Return the chosen entries of MEMORY.md with their numbers, reading no more than it takes."""
+    if selection.only_last:
+        entries, skipped = memory.tail(selection.last or 0)
+        return list(enumerate(entries, skipped + 1))
+    return selection.choose(memory.read().entries)
+
+
+def rendered(number: int, entry: Entry) -> str:
+    """Return an entry as plain text, safe for a terminal."""
+    note = f"  ({entry.note})" if entry.note else ""
+    text = entry.text if not entry.aside.strip() else f"{entry.text}\n\n{entry.aside.strip()}"
+    cut = "" if entry.terminated or entry.aside else "  (unfinished)"
+    return (
+        f"#{number}  {visible_line(entry.role)}  {entry.stamp}{visible_line(note)}{cut}\n{visible(text)}\n\n"
+    )
+
+
+def list_agents(workspace: Workspace, *, json: bool) -> None:
+    """Print the agents with their size and age."""
+    rows = [_agent_row(workspace.agents / name) for name in workspace.names()]
+    if json:
+        output.write_json({"workspace": str(workspace.root), "agents": rows})
+        return
+    if not rows:
+        output.notice(f"no agents in {workspace.root} yet; `agentmem chat NAME` makes one")
+        return
+    output.write(
+        output.table(
+            (
+                {
+                    "agent": visible_line(str(row["agent"])),
+                    "entries": str(row["entries"]),
+                    "size": output.human_size(int(str(row["size"]))),
+                    "archives": str(row["archives"]),
+                    "last entry": str(row["last"])[:16].replace("T", " "),
+                }
+                for row in rows
+            ),
+            right=("entries", "size", "archives"),
+        )
+    )
+
+
+def _agent_row(folder: Path) -> dict[str, object]:
+    memory = Memory(folder)
+    entries, before = memory.tail(1) if memory.exists() else ([], 0)
+    return {
+        "agent": folder.name,
+        "entries": before + len(entries),
+        "size": memory.path.stat().st_size if memory.exists() else 0,
+        "archives": len(memory.archives()),
+        "last": entries[-1].stamp if entries else None,
+    }
