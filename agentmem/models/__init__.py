@@ -36,7 +36,8 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
 
         return local.LocalModel(chosen, timeout=settings.timeout, context_length=settings.context_length)
     base = providers.api_base_for(settings, chosen)
-    key = key or providers.key_for(settings, chosen, custom=bool(base))
+    key = providers.checked(key, chosen) or providers.key_for(settings, chosen, custom=bool(base))
+    timeout, length = settings.timeout, settings.context_length
     if providers.speaks_openai(chosen, base):
         from agentmem.models import openai_wire
 
@@ -45,11 +46,12 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
             wire_name=providers.wire_name(chosen),
             base=base or openai_wire.OPENAI,
             key=key,
-            timeout=settings.timeout,
-            context_length=settings.context_length,
+            timeout=timeout,
+            context_length=length,
         )
+    wire_name = providers.litellm_name(chosen)
     from agentmem.models import litellm_lane
 
     return litellm_lane.LiteLLM(
-        chosen, base=base, key=key, timeout=settings.timeout, context_length=settings.context_length
+        chosen, wire_name=wire_name, base=base, key=key, timeout=timeout, context_length=length
     )

@@ -99,6 +99,20 @@ def ask_context_length(base: str, model: str, key: str = "", *, trust_env: bool 
     return None
 
 
+def ask_models(base: str, key: str = "") -> list[str]:
+    """Ask an endpoint which models it offers."""
+    import httpx
+
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        answer = httpx.get(f"{base.rstrip('/')}/models", headers=headers, timeout=_PATIENCE).json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        return []
+    listed = answer.get("data") if isinstance(answer, dict) else None
+    names = [each.get("id") for each in listed or () if isinstance(each, dict)]
+    return [name for name in names if isinstance(name, str) and name]
+
+
 def _questions(client: Any, base: str, root: str, model: str) -> Iterator[object]:
     for method, url, body in (
         ("GET", f"{root}/props", None),

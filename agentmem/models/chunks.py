@@ -90,6 +90,12 @@ class Reply:
         self._usage: Usage | None = None
         self._finish = ""
         self._thinking = Thinking()
+        self._spoke = False
+
+    @property
+    def is_void(self) -> bool:
+        """Whether nothing at all has come: no text, no call, no usage."""
+        return not (self._spoke or self._calls or (self._usage and self._usage.completion_tokens))
 
     def take(self, chunk: Mapping[str, Any]) -> Iterator[Piece]:
         """Take a chunk, or a whole answer, and yield the text in it."""
@@ -99,6 +105,7 @@ class Reply:
             delta = choice.get("delta") or choice.get("message") or {}
             reasoning = delta.get("reasoning_content") or delta.get("reasoning")
             if isinstance(reasoning, str) and reasoning:
+                self._spoke = True
                 yield ReasoningDelta(reasoning)
             yield from self._text(delta.get("content"))
             for position, call in enumerate(delta.get("tool_calls") or ()):
@@ -128,6 +135,7 @@ class Reply:
         if isinstance(content, list):  # Mistral and a few others send parts
             content = "".join(part.get("text") or "" for part in content if isinstance(part, dict))
         if isinstance(content, str) and content:
+            self._spoke = True
             yield from self._thinking.take(content)
 
     def _take_call(self, call: Mapping[str, Any], position: int) -> None:

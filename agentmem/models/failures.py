@@ -17,6 +17,7 @@ from agentmem.errors import (
 )
 
 _LONGEST = 300
+_MESSAGE_KEYS = ("error", "message", "detail", "msg")
 
 _OVERFLOW = re.compile(
     r"context[ _-]?(length|window|size|limit)|maximum (context|prompt|model) length|prompt is too long"
@@ -73,7 +74,7 @@ class Refusal:
         model: the model's name as the user wrote it.
         status: HTTP status; 0 when there was none.
         body: the answer's text, JSON or not.
-        retry_after: what the provider says about when to try again, or "".
+        retry_after: the Retry-After header, or "".
         key: the key that was sent, so that it can be taken out of the text.
         tools: the request offered tools.
     """
@@ -102,13 +103,19 @@ def error_from(refusal: Refusal) -> ModelError:
         case 404:
             return ModelNotFound(f"{model}: the provider does not know this model or address (404){because}")
         case 429:
-            wait = f", try again in {refusal.retry_after}" if refusal.retry_after else ", try again later"
-            return RateLimited(f"{model}: rate-limited (429){wait}{because}")
+            return RateLimited(f"{model}: rate-limited (429), {_again(refusal.retry_after)}{because}")
     if status in (0, 408, 425) or status >= 500:  # noqa: PLR2004
         return ModelUnreachable(f"{model}: the provider failed ({status or 'mid-reply'}){because}")
     if 300 <= status < 400:  # noqa: PLR2004
         return ModelNotFound(f"{model}: the address redirects elsewhere ({status}), check the api_base")
     return ModelError(f"{model}: the provider refused the request ({status}){because}")
+
+
+def _again(retry_after: str) -> str:
+    """Return when to try again, from a Retry-After header: seconds or a date."""
+    if retry_after.replace(".", "", 1).isdigit():
+        return f"try again in {retry_after} s"
+    return f"try again after {one_line(retry_after)}" if retry_after else "try again later"
 
 
 def stated_limit(text: str) -> int | None:
@@ -126,14 +133,17 @@ def said(body: str) -> str:
     except ValueError:
         plain = re.sub(r"<(style|script|head)\b.*?</\1>|<[^>]*>", " ", body, flags=re.DOTALL | re.IGNORECASE)
         return plain.strip()
-    while isinstance(content, list) and content:
-        content = content[0]
-    while isinstance(content, dict):
-        inner = content.get("error") or content.get("message") or content.get("detail") or content.get("msg")
-        if not inner:
-            return json.dumps(content)
+    while isinstance(content, dict | list) and content:
+        if isinstance(content, list):
+            content = content[0]
+            continue
+        inner = next((content[name] for name in _MESSAGE_KEYS if content.get(name)), None)
+        if inner is None:
+            break
         content = inner
-    return content if isinstance(content, str) else json.dumps(content)
+    if isinstance(content, str):
+        return content
+    return json.dumps(content) if content else ""
 
 
 def one_line(text: str, key: str = "") -> str:

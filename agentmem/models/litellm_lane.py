@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gc
-import io
 import logging
 import os
 import re
@@ -17,20 +17,26 @@ from agentmem.models.chunks import Reply, wire_request
 from agentmem.models.failures import Refusal, error_from, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
     from types import ModuleType
 
     from agentmem.models.base import Piece, Request
 
 _importing = threading.Lock()
-_PREFIX = re.compile(r"(litellm\.|\w*(Error|Exception|Timeout): |\w+Exception - )")
+
+_PREFIX = re.compile(r"litellm\.|\w*(Error|Exception|Timeout)(: | - )")
+_ADVICE = re.compile(r"\.? *Handle with `litellm\.\w+`\.?|\n?LiteLLM Retried: .*")
+_BYTES = re.compile(r"\bb(['\"]).*\1", re.DOTALL)
+_TIMED_OUT = re.compile(r"timed? ?out", re.IGNORECASE)
+_NOT_CONNECTED = re.compile(r"\[Errno|connection (refused|error|reset)|name resolution", re.IGNORECASE)
+_BROKEN = ("MidStreamFallbackError", "APIConnectionError", "JSONDecodeError", "RemoteProtocolError")
 
 
 class LiteLLM:
     """A model that litellm reaches.
 
     Attributes:
-        name: as the user wrote it, which is how litellm names it.
+        name: as the user wrote it.
         base: the provider's address where it is not the usual one, or "".
     """
 
@@ -38,6 +44,7 @@ class LiteLLM:
         self,
         name: str,
         *,
+        wire_name: str,
         base: str = "",
         key: str = "",
         timeout: float = 600.0,
@@ -45,6 +52,7 @@ class LiteLLM:
     ) -> None:
         self.name = name
         self.base = base
+        self._wire_name = wire_name
         self._key = key
         self._timeout = timeout
         self._context_length = context_length
@@ -52,17 +60,20 @@ class LiteLLM:
     def stream(self, request: Request) -> Generator[Piece, None, None]:
         """Send a request and yield the reply as it arrives; closing the generator ends the call."""
         litellm = load()
+        import httpx
         import openai
 
         reply = Reply(self.name)
         chunks: Any = None
         try:
-            with _quiet():
-                chunks = litellm.completion(**self._arguments(request))
+            chunks = litellm.completion(**self._arguments(request))
             for chunk in chunks:
-                yield from reply.take(chunk.model_dump())
+                yield from reply.take(chunk.model_dump(warnings=False))
+            if reply.is_void:  # litellm makes an empty reply of a body it does not understand
+                raise ModelUnreachable(f"{self.name}: the provider answered something that is no reply")
             yield from reply.end(done=False)
-        except openai.OpenAIError as error:  # litellm's own classes miss half of litellm's errors
+        # litellm's own family misses half of what it raises.
+        except (openai.OpenAIError, httpx.HTTPError, ValueError) as error:
             raise self._error(error, tools=bool(request.tools)) from error
         finally:
             _close(chunks)
@@ -84,48 +95,53 @@ class LiteLLM:
         """Nothing is held: litellm keeps its connections to itself."""
 
     def _arguments(self, request: Request) -> dict[str, Any]:
-        arguments = wire_request(request, self.name)
+        arguments = wire_request(request, self._wire_name)
         if catalog.provider_of(self.name) == "anthropic":
             _mark_for_cache(arguments["messages"])
         if self.base:
             arguments["api_base"] = self.base
-        if self._key:
-            arguments["api_key"] = self._key
+        if self._key or self.base:  # litellm insists on a key even where an address of one's own wants none
+            arguments["api_key"] = self._key or "none"
         return arguments | {"timeout": self._timeout, "max_retries": 0, "drop_params": True}
 
     def _error(self, error: Exception, *, tools: bool) -> ModelError:
         status = getattr(error, "status_code", None)
         words = _words(error)
-        kind = type(error).__name__
-        if kind in ("Timeout", "APITimeoutError"):
-            return ModelUnreachable(f"{self.name}: no answer within the timeout")
-        if kind in ("MidStreamFallbackError", "APIConnectionError"):
+        if "timeout" in type(error).__name__.lower() or _TIMED_OUT.search(words):
+            return ModelUnreachable(f"{self.name}: no answer within the timeout of {self._timeout:g} s")
+        if type(error).__name__ in _BROKEN or _NOT_CONNECTED.search(words):
             why = one_line(words, self._key)
             return ModelUnreachable(f"{self.name}: cannot reach the provider, or it broke off: {why}")
-        response = getattr(error, "response", None)
-        headers = getattr(response, "headers", None) or {}
-        wait = headers.get("retry-after", "")
-        number = status if isinstance(status, int) else 0
-        return error_from(Refusal(self.name, number, words, retry_after=wait, key=self._key, tools=tools))
+        headers = getattr(error, "litellm_response_headers", None) or {}
+        return error_from(
+            Refusal(
+                self.name,
+                status if isinstance(status, int) else 0,
+                words,
+                retry_after=headers.get("retry-after", ""),
+                key=self._key,
+                tools=tools,
+            )
+        )
 
 
 def load() -> ModuleType:
-    """Import litellm: without its network fetch, without what it prints, and as fast as it can be."""
+    """Import litellm: without its network fetch, without what it logs, and as fast as it can be."""
     with _importing:
         # Otherwise the import fetches a price table from the network.
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+            logging.getLogger(name).disabled = True
         collecting = gc.isenabled()
         gc.disable()  # a fifth of the import is the collector walking what is being built
         try:
-            with _quiet():
-                import litellm
+            import litellm
         finally:
             if collecting:
                 gc.enable()
-        litellm.suppress_debug_info = True
+        litellm.suppress_debug_info = True  # it prints advice to stdout, which belongs to the answer
         litellm.telemetry = False
-        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-            logging.getLogger(name).disabled = True
+        litellm.modify_params = True  # talk that has tool calls in it goes through when no tools are offered
         return litellm  # type: ignore[no-any-return]
 
 
@@ -138,18 +154,14 @@ def _mark_for_cache(messages: list[dict[str, Any]]) -> None:
 
 
 def _words(error: Exception) -> str:
-    """Return what the provider said, without the names of classes that litellm puts before it."""
-    text = str(getattr(error, "message", "") or error)
-    while (found := _PREFIX.match(text)) is not None:
-        text = text[found.end() :]
+    """Return what the provider said, without what litellm wraps around it."""
+    text = _ADVICE.sub("", str(getattr(error, "message", "") or error))
+    if found := _BYTES.search(text):
+        with contextlib.suppress(ValueError, SyntaxError):
+            return str(ast.literal_eval(found[0]).decode("utf-8", "replace"))
+    while (prefix := _PREFIX.match(text)) is not None:
+        text = text[prefix.end() :]
     return text
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    # litellm prints advice to stdout, which belongs to the answer.
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield
 
 
 def _close(chunks: Any) -> None:

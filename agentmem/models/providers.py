@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -66,6 +65,11 @@ def choose_model(settings: Settings) -> tuple[str, str]:
         for variable in provider.variables:
             if settings.variable(variable):
                 return provider.model, f"{variable} is set"
+    if settings.api_base:
+        offered = catalog.ask_models(settings.api_base)
+        if offered:
+            return offered[0], f"{settings.api_base} offers it"
+        raise ConfigurationError(f"which model at {settings.api_base}? name one with --model")
     from agentmem.models import local
 
     if local.available():
@@ -105,6 +109,25 @@ def wire_name(name: str) -> str:
     return name.partition("/")[2] if _prefix(name) in _PLAIN_WIRE else name
 
 
+def litellm_name(name: str) -> str:
+    """Return the name by which litellm finds a model's provider.
+
+    Raises:
+        ConfigurationError: it would not.
+    """
+    if _prefix(name):
+        return name
+    # Bare, litellm takes these for Vertex AI, which wants a Google Cloud project and no key.
+    if name.startswith("gemini-"):
+        return f"gemini/{name}"
+    if catalog.provider_of(name):
+        return name
+    raise ConfigurationError(
+        f"unknown model {name!r}: name its provider too, such as anthropic/{name.rpartition('/')[2]}, "
+        f"or the address of an OpenAI-compatible server with --api-base"
+    )
+
+
 def key_for(settings: Settings, name: str, *, custom: bool) -> str:
     """Return the key for a model from the environment; "" where none is needed.
 
@@ -114,24 +137,38 @@ def key_for(settings: Settings, name: str, *, custom: bool) -> str:
         custom: it is at an address of the user's own, which may do without.
 
     Raises:
-        ConfigurationError: it needs one and there is none.
+        ConfigurationError: it needs one and there is none, or it is no key.
     """
-    prefix = _prefix(name) or catalog.provider_of(name) or ("openai" if speaks_openai(name, "") else "")
-    if custom and prefix in ("", *_PLAIN_WIRE):
-        return settings.variable("OPENAI_API_KEY")
+    prefix = _provider(name, custom=custom)
     known = next((each for each in PROVIDERS if each.prefix == prefix), None)
     for variable in known.variables if known else ():
         if value := settings.variable(variable):
-            return value
+            return checked(value, name)
     if known and not custom:
         variable = known.variables[0]
         raise ConfigurationError(f"no key for {name}: set {variable}, or key_command in a settings file")
     return ""
 
 
-def installed(package: str) -> bool:
-    """Return whether a package could be imported."""
-    return importlib.util.find_spec(package) is not None
+def checked(key: str, name: str) -> str:
+    """Return a key without the white space around it.
+
+    Raises:
+        ConfigurationError: it cannot go into an HTTP header; sending it would quote it in the error.
+    """
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigurationError(f"the key for {name} has characters that no key has")
+    return key
+
+
+def _provider(name: str, *, custom: bool) -> str:
+    prefix = _prefix(name)
+    if prefix in _PLAIN_WIRE or (not prefix and (custom or _OPENAI_NAME.match(name))):
+        return "openai"
+    if not prefix and name.startswith("gemini-"):
+        return "gemini"
+    return prefix or catalog.provider_of(name)
 
 
 def _prefix(name: str) -> str:
