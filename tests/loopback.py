@@ -12,120 +12,19 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from tests.answers import PATIENCE, Answer, Garbage, Gate, Refusal, Script, Scripted
+from tests.wires import Anthropic, OpenAI
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Self
 
-PATIENCE = 60.0
-"""Seconds after which a test that waits has failed."""
-
-
-class Gate:
-    """Lets an answer through piece by piece, as the test allows."""
-
-    def __init__(self, allowed: int = 0) -> None:
-        self._allowed: float = allowed
-        self._waiting = 0
-        self._change = threading.Condition()
-
-    def allow(self, pieces: int = 1) -> None:
-        """Let that many more pieces through."""
-        with self._change:
-            self._allowed += pieces
-            self._change.notify_all()
-
-    def open(self) -> None:
-        """Let everything through."""
-        self.allow(1_000_000_000)
-
-    def wait_until_reached(self) -> None:
-        """Return once an answer stands at the closed gate, everything allowed having been sent."""
-        with self._change:
-            assert self._change.wait_for(lambda: self._waiting > 0, PATIENCE), "nobody came to the gate"
-
-    def pass_one(self, seconds: float) -> bool:
-        with self._change:
-            if self._allowed < 1:
-                self._waiting += 1
-                self._change.notify_all()
-                self._change.wait_for(lambda: self._allowed >= 1, seconds)
-                self._waiting -= 1
-            if self._allowed < 1:
-                return False
-            self._allowed -= 1
-            return True
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A reply.
-
-    Attributes:
-        text: streamed word by word, or as `pieces` cuts it.
-        calls: tools to call: (name, arguments), the arguments a dict or the raw text.
-        reasoning: sent before the text.
-        finish: OpenAI's word for why it ended; by default `stop` or `tool_calls`.
-        usage: (prompt, completion, cached) tokens, () for an estimate, None to say nothing.
-        cut: break the connection off after the text: no finish, no end. "torn" breaks the HTTP
-            framing, "clean" ends the body as if all were well.
-        gate: hold every piece back until the test allows it; one with nothing allowed is a hang.
-        stream: False answers plain JSON even when a stream was asked for.
-    """
-
-    text: str = ""
-    calls: tuple[tuple[str, Mapping[str, object] | str], ...] = ()
-    reasoning: str = ""
-    finish: str = ""
-    usage: tuple[int, int, int] | tuple[()] | None = ()
-    cut: str = ""
-    gate: Gate | None = None
-    stream: bool = True
-    pieces: tuple[str, ...] = ()
-
-    def cut_up(self) -> list[str]:
-        """Return the text in the pieces it is streamed in: words with the space before them."""
-        if self.pieces:
-            return list(self.pieces)
-        words = self.text.split(" ")
-        return [word if not number else f" {word}" for number, word in enumerate(words)] if self.text else []
-
-    def counted(self, body: Mapping[str, Any]) -> tuple[int, int, int]:
-        """Return the usage to report."""
-        if self.usage:
-            return self.usage
-        asked = len(json.dumps([body.get("system"), body.get("messages"), body.get("tools")]))
-        return max(1, asked // 4), max(1, len(self.cut_up())), 0
-
-    def reason(self) -> str:
-        """Return the finish reason in OpenAI's words."""
-        return self.finish or ("tool_calls" if self.calls else "stop")
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """An error status with a body in the provider's shape, or `raw`, whatever that is."""
-
-    status: int
-    message: str = "refused"
-    code: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    raw: str = ""
-
-
-@dataclass(frozen=True)
-class Garbage:
-    """Status 200 and a body that is no reply."""
-
-    text: str = "<html><body>Welcome to the hotel</body></html>"
-    content_type: str = "text/html"
-
-
-Scripted = str | Answer | Refusal | Garbage
-Script = Callable[[dict[str, Any]], Scripted]
+__all__ = ["PATIENCE", "Answer", "Asked", "Garbage", "Gate", "Provider", "Refusal", "Script", "Scripted"]
 
 
 @dataclass(frozen=True)
@@ -264,11 +163,11 @@ class _Handler(BaseHTTPRequestHandler):
             found = provider.shows
             self._json(200, found) if found is not None else self._json(404, {"error": "no such model"})
             return
-        wire: _OpenAI | _Anthropic
+        wire: OpenAI | Anthropic
         if self.path.endswith("/chat/completions"):
-            wire = _OpenAI()
+            wire = OpenAI()
         elif self.path.endswith("/messages"):
-            wire = _Anthropic()
+            wire = Anthropic()
         else:
             self._json(404, {"error": {"message": f"no such path: {self.path}"}})
             return
@@ -281,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(answer, Answer):
             self._reply(answer, body, wire)
 
-    def _reply(self, answer: Answer, body: dict[str, Any], wire: _OpenAI | _Anthropic) -> None:
+    def _reply(self, answer: Answer, body: dict[str, Any], wire: OpenAI | Anthropic) -> None:
         if not body.get("stream") or not answer.stream:
             if answer.gate:
                 self._pass(answer.gate)
@@ -311,14 +210,14 @@ class _Handler(BaseHTTPRequestHandler):
             if gone and not self.connection.recv(1, socket.MSG_PEEK):
                 raise _HungUp
 
-    def _refuse(self, answer: Refusal, wire: _OpenAI | _Anthropic) -> None:
+    def _refuse(self, answer: Refusal, wire: OpenAI | Anthropic) -> None:
         if answer.raw:
             self._whole(answer.status, answer.raw.encode(), "text/plain", answer.headers)
         else:
             self._json(answer.status, wire.error(answer), answer.headers)
 
     def _json(self, status: int, content: object, headers: Mapping[str, str] | None = None) -> None:
-        self._whole(status, json.dumps(content).encode(), "application/json", headers)
+        self._whole(status, json.dumps(content, ensure_ascii=False).encode(), "application/json", headers)
 
     def _whole(self, status: int, body: bytes, kind: str, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
@@ -330,153 +229,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
         self.close_connection = True
-
-
-@dataclass(frozen=True)
-class _Event:
-    text: str
-    held: bool = False
-
-
-def _raw(arguments: Mapping[str, object] | str) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
-
-
-class _OpenAI:
-    def events(self, answer: Answer, body: Mapping[str, Any]) -> Iterator[_Event]:
-        def chunk(delta: dict[str, Any], finish: str | None = None, *, held: bool = False) -> _Event:
-            choice = {"index": 0, "delta": delta, "finish_reason": finish}
-            return _Event(self._sse(self._head(body) | {"choices": [choice]}), held)
-
-        yield chunk({"role": "assistant", "content": ""})
-        if answer.reasoning:
-            yield chunk({"reasoning_content": answer.reasoning}, held=True)
-        for piece in answer.cut_up():
-            yield chunk({"content": piece}, held=True)
-        if answer.gate and not answer.cut_up():
-            yield _Event("", held=True) if answer.cut else chunk({}, held=True)
-        if answer.cut:
-            return
-        for index, (name, arguments) in enumerate(answer.calls):
-            start = {"name": name, "arguments": ""}
-            call = {"index": index, "id": f"call_{index}", "type": "function", "function": start}
-            yield chunk({"tool_calls": [call]})
-            text = _raw(arguments)
-            for half in (text[: len(text) // 2], text[len(text) // 2 :]):
-                yield chunk({"tool_calls": [{"index": index, "function": {"arguments": half}}]})
-        yield chunk({}, answer.reason())
-        if answer.usage is not None and (body.get("stream_options") or {}).get("include_usage"):
-            usage = self._usage(answer, body)
-            yield _Event(self._sse(self._head(body) | {"choices": [], "usage": usage}))
-        yield _Event("data: [DONE]\n\n")
-
-    def whole(self, answer: Answer, body: Mapping[str, Any]) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
-        if answer.reasoning:
-            message["reasoning_content"] = answer.reasoning
-        if answer.calls:
-            message["tool_calls"] = [
-                {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": _raw(given)}}
-                for n, (name, given) in enumerate(answer.calls)
-            ]
-        choice = {"index": 0, "message": message, "finish_reason": answer.reason()}
-        whole = self._head(body) | {"object": "chat.completion", "choices": [choice]}
-        return whole | ({"usage": self._usage(answer, body)} if answer.usage is not None else {})
-
-    def error(self, answer: Refusal) -> dict[str, Any]:
-        kind = answer.code or "invalid_request_error"
-        return {
-            "error": {"message": answer.message, "type": kind, "param": None, "code": answer.code or None}
-        }
-
-    def _usage(self, answer: Answer, body: Mapping[str, Any]) -> dict[str, Any]:
-        prompt, completion, cached = answer.counted(body)
-        totals = {
-            "prompt_tokens": prompt,
-            "completion_tokens": completion,
-            "total_tokens": prompt + completion,
-        }
-        return totals | {"prompt_tokens_details": {"cached_tokens": cached}}
-
-    def _head(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        model = body.get("model")
-        return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
-
-    def _sse(self, content: object) -> str:
-        return f"data: {json.dumps(content)}\n\n"
-
-
-class _Anthropic:
-    STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}  # noqa: RUF012
-
-    def events(self, answer: Answer, body: Mapping[str, Any]) -> Iterator[_Event]:
-        start = self._head(body) | {"content": [], "stop_reason": None, "usage": self._usage(answer, body)}
-        yield self._sse("message_start", {"message": start})
-        index = 0
-        for index, (opening, deltas) in enumerate(self._blocks(answer)):
-            yield self._sse("content_block_start", {"index": index, "content_block": opening})
-            for delta in deltas:
-                held = delta["type"] in ("text_delta", "thinking_delta")
-                yield self._sse("content_block_delta", {"index": index, "delta": delta}, held=held)
-            if not answer.cut:
-                yield self._sse("content_block_stop", {"index": index})
-        if answer.gate and not answer.cut_up():
-            yield self._sse("ping", {}, held=True)
-        if answer.cut:
-            return
-        stop = {"stop_reason": self.STOPS.get(answer.reason(), answer.reason()), "stop_sequence": None}
-        spent = {"usage": {"output_tokens": answer.counted(body)[1]}} if answer.usage is not None else {}
-        yield self._sse("message_delta", {"delta": stop} | spent)
-        yield self._sse("message_stop", {})
-
-    def whole(self, answer: Answer, body: Mapping[str, Any]) -> dict[str, Any]:
-        content = []
-        for opening, deltas in self._blocks(answer):
-            block = dict(opening)
-            for delta in deltas:
-                if "text" in delta:
-                    block["text"] += delta["text"]
-                elif "thinking" in delta:
-                    block["thinking"] += delta["thinking"]
-            if block["type"] == "tool_use":
-                block["input"] = json.loads("".join(delta["partial_json"] for delta in deltas))
-            content.append(block)
-        stop = self.STOPS.get(answer.reason(), answer.reason())
-        return self._head(body) | {
-            "content": content,
-            "stop_reason": stop,
-            "usage": self._usage(answer, body),
-        }
-
-    def error(self, answer: Refusal) -> dict[str, Any]:
-        kind = answer.code or "invalid_request_error"
-        return {"type": "error", "error": {"type": kind, "message": answer.message}}
-
-    def _blocks(self, answer: Answer) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        opening: dict[str, Any]
-        if answer.reasoning:
-            opening = {"type": "thinking", "thinking": "", "signature": ""}
-            yield opening, [{"type": "thinking_delta", "thinking": answer.reasoning}]
-        if answer.text or answer.pieces:
-            deltas = [{"type": "text_delta", "text": piece} for piece in answer.cut_up()]
-            yield {"type": "text", "text": ""}, deltas
-        for number, (name, given) in enumerate(answer.calls):
-            text = _raw(given)
-            halves = (text[: len(text) // 2], text[len(text) // 2 :])
-            opening = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
-            yield opening, [{"type": "input_json_delta", "partial_json": half} for half in halves]
-
-    def _usage(self, answer: Answer, body: Mapping[str, Any]) -> dict[str, Any]:
-        prompt, completion, cached = answer.counted(body) if answer.usage is not None else (0, 0, 0)
-        return {
-            "input_tokens": prompt - cached,
-            "output_tokens": completion,
-            "cache_read_input_tokens": cached,
-            "cache_creation_input_tokens": 0,
-        }
-
-    def _head(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return {"id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model")}
-
-    def _sse(self, kind: str, content: dict[str, Any], *, held: bool = False) -> _Event:
-        return _Event(f"event: {kind}\ndata: {json.dumps({'type': kind} | content)}\n\n", held)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentmem.models.base import Model
     from agentmem.settings import Settings
 
-__all__ = ["choose_model", "open_model"]
+__all__ = ["choose_model", "open_model", "warm"]
 
 
 def open_model(settings: Settings, name: str | None = None, *, key: str = "") -> Model:
@@ -31,13 +31,15 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
         ConfigurationError: no model is configured, its key is missing, or it is not installed.
     """
     chosen = name or choose_model(settings)[0]
+    timeout = settings.timeout
+    # The setting is about the agent's own model, not about another that writes its summaries.
+    length = settings.context_length if name in (None, settings.model) else None
     if providers.is_local(chosen):
         from agentmem.models import local
 
-        return local.LocalModel(chosen, timeout=settings.timeout, context_length=settings.context_length)
+        return local.LocalModel(chosen, timeout=timeout, context_length=length)
     base = providers.api_base_for(settings, chosen)
     key = providers.checked(key, chosen) or providers.key_for(settings, chosen, custom=bool(base))
-    timeout, length = settings.timeout, settings.context_length
     if providers.speaks_openai(chosen, base):
         from agentmem.models import openai_wire
 
@@ -55,3 +57,14 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
     return litellm_lane.LiteLLM(
         chosen, wire_name=wire_name, base=base, key=key, timeout=timeout, context_length=length
     )
+
+
+def warm(model: Model) -> None:
+    """Do ahead, perhaps in a thread, what the first request would wait for: imports, weights.
+
+    Raises:
+        ConfigurationError: the weights cannot be loaded.
+    """
+    warming = getattr(model, "warm", None)
+    if warming:
+        warming()

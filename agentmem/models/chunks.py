@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from agentmem.entries import storable
 from agentmem.errors import ModelUnreachable
+from agentmem.models import catalog
 from agentmem.models.base import (
     Finish,
     ReasoningDelta,
@@ -24,13 +27,18 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 def wire_message(message: Message) -> dict[str, Any]:
     """Return a message as the wire has it."""
-    wire: dict[str, Any] = {"role": message.role, "content": message.content}
+    content = storable(message.content)
+    wire: dict[str, Any] = {"role": message.role, "content": content}
     if message.tool_calls:
         wire["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": storable(call.arguments)},
+            }
             for call in message.tool_calls
         ]
-        wire["content"] = message.content or None
+        wire["content"] = content or None
     if message.role == "tool":
         wire["tool_call_id"] = message.tool_call_id
     return wire
@@ -128,7 +136,7 @@ class Reply:
             call = self._calls[position]
             yield ToolCall(call["id"] or f"call_{position}", call["name"], call["arguments"] or "{}")
         if self._usage:
-            yield self._usage
+            yield replace(self._usage, cost=catalog.cost(self._model, self._usage))
         yield Finish("tool_calls" if self._calls and self._finish in ("", "stop") else self._finish or "stop")
 
     def _text(self, content: object) -> Iterator[Piece]:

@@ -78,6 +78,10 @@ class LiteLLM:
         finally:
             _close(chunks)
 
+    def warm(self) -> None:
+        """Import litellm."""
+        load()
+
     def context_length(self) -> int | None:
         """Return the context window: as set, from litellm's table, or what Ollama says."""
         if self._context_length is None:

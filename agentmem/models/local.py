@@ -11,11 +11,14 @@ import importlib.util
 import re
 import secrets
 import threading
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentmem.errors import ConfigurationError
 from agentmem.models import catalog
+from agentmem.models.base import Usage
 from agentmem.models.openai_wire import OpenAIWire
 
 if TYPE_CHECKING:
@@ -55,7 +58,13 @@ class LocalModel:
 
     def stream(self, request: Request) -> Generator[Piece, None, None]:
         """Yield the reply as it is made; closing the generator stops the work."""
-        yield from self._opened().stream(request)
+        with closing(self._opened().stream(request)) as pieces:
+            for piece in pieces:
+                yield replace(piece, cost=0.0) if isinstance(piece, Usage) else piece
+
+    def warm(self) -> None:
+        """Load the weights."""
+        self._opened()
 
     def context_length(self) -> int:
         """Return the window in tokens: as set, but never more than the model was trained for."""

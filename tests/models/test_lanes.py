@@ -96,6 +96,18 @@ def test_the_messages_reach_the_model(model: Model, provider: Provider) -> None:
     assert KEY in asked.headers.get("x-api-key", asked.headers.get("authorization", ""))
 
 
+def test_no_character_of_a_reply_is_lost(model: Model, provider: Provider) -> None:
+    said = " a\r\n\u2028\x85\x0b\x0c\x1c é 🦜 data: [DONE]\n\n### User — \ufeff\t"
+    provider.answers.append(Answer(pieces=tuple(said)))
+    assert text_of(list(model.stream(ask()))) == said
+
+
+def test_text_that_utf8_cannot_carry_does_not_stop_a_request(model: Model, provider: Provider) -> None:
+    provider.answers.append("yes")
+    assert text_of(list(model.stream(ask("a\ud800b")))) == "yes"
+    assert "a\ufffdb" in provider.asked[0].text
+
+
 def test_settings_of_a_request_are_sent(model: Model, provider: Provider) -> None:
     provider.answers.append("yes")
     list(model.stream(ask(temperature=0.2, max_tokens=77)))
@@ -108,6 +120,8 @@ def test_usage_and_finish_come_last(model: Model, provider: Provider) -> None:
     *_, usage, finish = model.stream(ask())
     assert isinstance(usage, Usage)
     assert (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens) == (100, 20, 80)
+    assert usage.cost is not None
+    assert usage.cost > 0
     assert finish == Finish("stop")
 
 

@@ -39,6 +39,7 @@ def test_it_replies_with_text_usage_and_finish(model: Model) -> None:
     assert isinstance(usage, Usage)
     assert usage.prompt_tokens > 10
     assert 0 < usage.completion_tokens <= 12
+    assert usage.cost == 0
     assert finish in (Finish("stop"), Finish("length"))
 
 

@@ -133,6 +133,17 @@ def test_an_address_given_for_agentmem_counts_for_every_model() -> None:
     assert lane("ollama/llama3", api_base=base) == ("LiteLLM", "ollama/llama3", base, "")
 
 
+def test_the_context_length_of_the_settings_is_that_of_the_agents_own_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    configured = load(model="gpt-4o", context_length=500)
+    for name, length in ((None, 500), ("gpt-4o", 500), ("gpt-4o-mini", 128_000)):
+        model = open_model(configured, name)
+        assert model.context_length() == length
+        model.close()
+
+
 def test_other_providers_go_through_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "k")
     assert lane("gemini-2.5-flash") == ("LiteLLM", "gemini/gemini-2.5-flash", "", "k")
