@@ -186,6 +186,14 @@ class Terminal:
         """Wait until a row of the screen shows the text."""
         self.wait_until(lambda: any(text in row for row in self.lines_unlocked()), limit)
 
+    def wait_said(self, text: str, limit: float = LIMIT) -> None:
+        """Wait until a row shows the text or did before it went to the scrollback."""
+
+        def said() -> bool:
+            return any(text in row for row in (*self.lines_unlocked(), *reversed(self.screen.scrollback)))
+
+        self.wait_until(said, limit)
+
     def wait_gone(self, text: str, limit: float = LIMIT) -> None:
         """Wait until no row of the screen shows the text."""
         self.wait_until(lambda: not any(text in row for row in self.lines_unlocked()), limit)
