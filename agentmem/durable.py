@@ -216,14 +216,18 @@ class Folder:
         temporary = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
         self.create(temporary, pieces, mode=mode)
         try:
-            source, dir_fd = self._at(temporary)
-            target, _ = self._at(name)
-            os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+            self.rename(temporary, name)
         except BaseException:
             with suppress(OSError):
                 self.remove(temporary)
             raise
         self.sync()
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file another name, replacing what has that name."""
+        source, dir_fd = self._at(name)
+        target, _ = self._at(to)
+        os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
     def publish(self, name: str, pieces: Sequence[bytes], *, mode: int = FILE_MODE) -> None:
         """Make a complete new file appear under a name that must be free, durably.

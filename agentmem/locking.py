@@ -21,19 +21,20 @@ _UNSUPPORTED = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.E
 
 
 @contextmanager
-def locked(folder: Folder, timeout: float, *, create: bool = True) -> Iterator[None]:
+def locked(folder: Folder, timeout: float, *, create: bool = True, name: str = LOCK_FILE) -> Iterator[None]:
     """Hold the folder's lock for the length of a block.
 
     Args:
         folder: the agent's folder.
         timeout: seconds to wait for another holder.
         create: make the lock file when it is missing; without it, a missing file is an error.
+        name: the lock file's, in `.agentmem`.
 
     Raises:
         FolderLocked: another process keeps it; its pid is named.
         MemoryUnwritable: the lock file cannot be made or opened, or the file system has no locks.
     """
-    fd = _open(folder, create=create)
+    fd = _open(folder, name, create=create)
     try:
         _acquire(fd, folder, timeout)
         try:
@@ -47,19 +48,19 @@ def locked(folder: Folder, timeout: float, *, create: bool = True) -> Iterator[N
         os.close(fd)
 
 
-def _open(folder: Folder, *, create: bool) -> int:
-    path = folder.path / PRIVATE_FOLDER / LOCK_FILE
+def _open(folder: Folder, name: str, *, create: bool) -> int:
+    path = folder.path / PRIVATE_FOLDER / name
     try:
         with folder.child(PRIVATE_FOLDER, create=create) as private:
             try:
-                return private.open_file(LOCK_FILE, os.O_RDWR)
+                return private.open_file(name, os.O_RDWR)
             except FileNotFoundError:
                 if not create:
                     raise
             try:
-                return private.open_file(LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+                return private.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             except FileExistsError:  # another process was as fast
-                return private.open_file(LOCK_FILE, os.O_RDWR)
+                return private.open_file(name, os.O_RDWR)
     except OSError as error:
         raise MemoryUnwritable(f"cannot lock {path}: {error.strerror}") from error
 

@@ -1,0 +1,9 @@
+"""Finding what was ever said, in MEMORY.md and in the archives."""
+
+from __future__ import annotations
+
+from agentmem.search.finding import Hit, Search
+from agentmem.search.query import Query, parse_query
+from agentmem.search.showing import excerpt, marks, record
+
+__all__ = ["Hit", "Query", "Search", "excerpt", "marks", "parse_query", "record"]

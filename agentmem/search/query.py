@@ -1,0 +1,112 @@
+"""Reading what a person typed: words, "phrases", prefixes*; nothing is an error."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from agentmem.search.words import TRIGRAM, has_words, phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_TERMS = 32
+"""Terms of a query that are looked at; a pasted page is cut here."""
+
+_PARTS = re.compile(r'"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+)|"')
+# ASCII that surrounds a word in a sentence; not + or #, which belong to C++ and C#.
+_BEFORE, _AFTER = "([{<'`", ")]}>'`.,;:!?"
+_SYMBOLIC = re.compile(r"[^\w\s]|_|[^\W_]\d|\d[^\W_]|[a-z][A-Z]")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One thing to look for.
+
+    Attributes:
+        text: as it was typed, without quotes and the star.
+        required: a phrase in quotes: what does not have it is no hit.
+        prefix: words that begin like this.
+    """
+
+    text: str
+    required: bool = False
+    prefix: bool = False
+
+    @property
+    def match(self) -> str:
+        """What FTS5 is asked, or "" when there is no word in it."""
+        if not has_words(self.text):
+            return ""
+        return phrase(self.text) + (" *" if self.prefix else "")
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether its punctuation, digits or case make it an identifier, a path or a version."""
+        return _SYMBOLIC.search(self.text) is not None
+
+    @property
+    def searchable(self) -> bool:
+        """Whether the index can be asked for it at all."""
+        return bool(self.match) or len(self.text) >= TRIGRAM
+
+
+@dataclass(frozen=True)
+class Query:
+    """What to look for; its terms are in the order they were typed."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def pairs(self) -> list[str]:
+        """Neighbouring words as they were typed, for phrases nobody put into quotes."""
+        plain = [term.text for term in self.terms if not term.required and not term.prefix]
+        return [f"{first} {second}" for first, second in pairwise(plain)]
+
+
+def parse_query(text: str | Sequence[str]) -> Query:
+    """Read a query; an argument of several words, as a shell passes it on from quotes, is a phrase.
+
+    Args:
+        text: a line as typed, or the arguments of a command line.
+    """
+    if not isinstance(text, str):
+        text = " ".join(text) if len(text) == 1 else " ".join(map(_quoted, text))
+    terms: dict[Term, None] = {}
+    for found in _PARTS.finditer(text):
+        term = (
+            Term((found["phrase"] or "").strip(), required=True) if found["phrase"] else _word(found["word"])
+        )
+        if term and term.searchable:
+            terms.setdefault(term)
+        if len(terms) == MOST_TERMS:
+            break
+    return Query(tuple(terms))
+
+
+def _quoted(argument: str) -> str:
+    return f'"{argument}"' if re.search(r"\s", argument) and '"' not in argument else argument
+
+
+def _bare(word: str) -> str:
+    """Take off the brackets, quotation marks and full stops of any script around a word."""
+    start, end = 0, len(word)
+    while start < end and (word[start] in _BEFORE or _is_mark(word[start])):
+        start += 1
+    while start < end and (word[end - 1] in _AFTER or _is_mark(word[end - 1])):
+        end -= 1
+    return word[start:end]
+
+
+def _is_mark(character: str) -> bool:
+    return not character.isascii() and unicodedata.category(character) in {"Ps", "Pe", "Pi", "Pf", "Po"}
+
+
+def _word(typed: str | None) -> Term | None:
+    word = _bare(typed or "")
+    if word.endswith("*") and has_words(word):
+        return Term(word.rstrip("*"), prefix=True)
+    return Term(word) if word else None
