@@ -68,6 +68,15 @@ def providers() -> frozenset[str]:
     return frozenset(names) - {"custom"}
 
 
+def chat_models() -> list[str]:
+    """Return the names of every chat model in the table, for completion."""
+    try:
+        table = json.loads(_read(_TABLE))
+    except ValueError:
+        return []
+    return sorted(name for name, row in table.items() if row.get("mode") == "chat" and name != "sample_spec")
+
+
 def provider_of(model: str) -> str:
     """Return the provider litellm would reach a model at, or ""."""
     prefix, slash, _ = model.partition("/")
@@ -94,7 +103,7 @@ def ask_context_length(base: str, model: str, key: str = "", *, trust_env: bool 
             for answer in _questions(client, base.rstrip("/"), root, model):
                 if length := _stated(answer, model):
                     return length
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+    except (httpx.HTTPError, httpx.InvalidURL, ImportError, OSError, ValueError):
         return None
     return None
 
@@ -106,7 +115,7 @@ def ask_models(base: str, key: str = "") -> list[str]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         answer = httpx.get(f"{base.rstrip('/')}/models", headers=headers, timeout=_PATIENCE).json()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+    except (httpx.HTTPError, httpx.InvalidURL, ImportError, OSError, ValueError):
         return []
     listed = answer.get("data") if isinstance(answer, dict) else None
     names = [each.get("id") for each in listed or () if isinstance(each, dict)]

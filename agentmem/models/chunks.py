@@ -115,7 +115,7 @@ class Reply:
             if isinstance(reasoning, str) and reasoning:
                 self._spoke = True
                 yield ReasoningDelta(reasoning)
-            yield from self._text(delta.get("content"))
+            yield from self._text(delta.get("content") or delta.get("refusal"))
             for position, call in enumerate(delta.get("tool_calls") or ()):
                 self._take_call(call, position)
             self._finish = choice.get("finish_reason") or self._finish

@@ -77,6 +77,7 @@ class Refusal:
         retry_after: the Retry-After header, or "".
         key: the key that was sent, so that it can be taken out of the text.
         tools: the request offered tools.
+        hint: what to check, should the address be wrong.
     """
 
     model: str
@@ -85,6 +86,7 @@ class Refusal:
     retry_after: str = ""
     key: str = ""
     tools: bool = False
+    hint: str = ""
 
 
 def error_from(refusal: Refusal) -> ModelError:
@@ -101,7 +103,10 @@ def error_from(refusal: Refusal) -> ModelError:
         case 401 | 403:
             return KeyRejected(f"{model}: the provider rejected the key ({status}){because}")
         case 404:
-            return ModelNotFound(f"{model}: the provider does not know this model or address (404){because}")
+            hint = f"; {refusal.hint}" if refusal.hint else ""
+            return ModelNotFound(
+                f"{model}: the provider does not know this model or address (404){because}{hint}"
+            )
         case 429:
             return RateLimited(f"{model}: rate-limited (429), {_again(refusal.retry_after)}{because}")
     if status in (0, 408, 425) or status >= 500:  # noqa: PLR2004

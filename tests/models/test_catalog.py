@@ -32,6 +32,12 @@ def test_context_lengths_come_from_the_table(model: str, length: int | None) -> 
     assert catalog.context_length(model) == length
 
 
+def test_completion_offers_chat_models() -> None:
+    names = catalog.chat_models()
+    assert {"gpt-4o", "claude-sonnet-4-6", "gemini/gemini-2.5-flash"} <= set(names)
+    assert "sample_spec" not in names
+
+
 def test_every_row_is_found_as_parsing_the_whole_table_finds_it() -> None:
     found = importlib.util.find_spec("litellm")
     assert found is not None

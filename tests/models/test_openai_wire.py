@@ -137,6 +137,25 @@ def test_a_base_that_is_no_address_is_named(workspace: object, base: str) -> Non
     assert base.rstrip("/") in str(caught.value)
 
 
+def test_an_address_without_its_v1_is_hinted_at(provider: Provider) -> None:
+    model = open_model(settings.load({"model": "gpt-4o", "api_base": f"{provider.root}/v2"}))
+    provider.answers.append(Refusal(404, "no such page"))
+    with pytest.raises(errors.ModelNotFound, match="lack a /v1"):
+        list(model.stream(ask()))
+    model.close()
+
+
+@pytest.mark.parametrize("proxy", ["socks9://127.0.0.1:1", "nonsense:1:2:3"])
+def test_a_proxy_that_cannot_be_used_is_a_configuration_error(
+    workspace: object,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+    proxy: str,
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(errors.ConfigurationError, match="proxy"):
+        open_model(settings.load({"model": "gpt-4o"}), key="k")
+
+
 def test_a_redirect_is_not_followed_with_the_key(model: Model, provider: Provider) -> None:
     provider.answers.append(Refusal(307, headers={"location": f"{provider.url}/elsewhere"}))
     with pytest.raises(errors.ModelNotFound, match="redirects"):
