@@ -88,6 +88,8 @@ def provider_of(model: str) -> str:
 def ask_context_length(base: str, model: str, key: str = "", *, trust_env: bool = True) -> int | None:
     """Ask an endpoint for a model's context length: `/v1/models`, llama.cpp's `/props`, Ollama's `/api/show`.
 
+    The latter two only over http://, as they are served on one's own machines.
+
     Args:
         base: URL up to and including `/v1`, where there is one.
         model: the name on the wire.
@@ -123,11 +125,9 @@ def ask_models(base: str, key: str = "") -> list[str]:
 
 
 def _questions(client: Any, base: str, root: str, model: str) -> Iterator[object]:
-    for method, url, body in (
-        ("GET", f"{root}/props", None),
-        ("POST", f"{root}/api/show", {"model": model}),
-        ("GET", f"{base}/models", None),
-    ):
+    own = (("GET", f"{root}/props", None), ("POST", f"{root}/api/show", {"model": model}))
+    everyones = (("GET", f"{base}/models", None),)
+    for method, url, body in (*(own if base.startswith("http://") else ()), *everyones):
         response = client.request(method, url, json=body)
         if response.is_success and "json" in response.headers.get("content-type", ""):
             yield response.json()
@@ -178,9 +178,11 @@ def _entry(model: str) -> Mapping[str, Any]:
     found = _row(model)
     if not found and "/" in model:
         prefix, _, rest = model.partition("/")
+        if prefix == "openrouter":  # sells other providers' models, under their names and at their prices
+            return _entry(rest)
         row = _row(rest)
         # The same name elsewhere may be another model: only the provider's own row counts.
-        found = row if row.get("litellm_provider") == prefix else {}
+        found = row if str(row.get("litellm_provider")).startswith(prefix) else {}
     return found
 
 
@@ -199,7 +201,6 @@ def _row(name: str) -> Mapping[str, Any]:
     return row if isinstance(row, dict) else {}
 
 
-@functools.cache
 def _read(name: str) -> bytes:
     found = importlib.util.find_spec("litellm")
     folder = found.submodule_search_locations if found else None

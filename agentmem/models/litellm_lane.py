@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _importing = threading.Lock()
 
 _SELL_CLAUDE = ("bedrock", "openrouter", "vertex_ai")
+_TELLS = {
+    "ollama": "http://localhost:11434",
+    "ollama_chat": "http://localhost:11434",
+    "openrouter": "https://openrouter.ai/api/v1",
+}
 _PREFIX = re.compile(r"litellm\.|\w*(Error|Exception|Timeout)(: | - )")
 _ADVICE = re.compile(r"\.? *Handle with `litellm\.\w+`\.?|\n?LiteLLM Retried: .*")
 _BYTES = re.compile(r"\bb(['\"]).*\1", re.DOTALL)
@@ -84,12 +89,13 @@ class LiteLLM:
         load()
 
     def context_length(self) -> int | None:
-        """Return the context window: as set, from litellm's table, or what Ollama says."""
+        """Return the context window: as set, from litellm's table, or what an endpoint says that does."""
         if self._context_length is None:
-            self._context_length = catalog.context_length(self.name)
-        if self._context_length is None and catalog.provider_of(self.name) in ("ollama", "ollama_chat"):
-            base = self.base or "http://localhost:11434"
-            self._context_length = catalog.ask_context_length(base, self.name.partition("/")[2])
+            self._context_length = catalog.context_length(self._wire_name)
+        base = self.base or _TELLS.get(catalog.provider_of(self._wire_name), "")
+        if self._context_length is None and base:
+            model = self._wire_name.partition("/")[2]
+            self._context_length = catalog.ask_context_length(base, model, self._key)
         return self._context_length
 
     def supports_tools(self) -> bool:

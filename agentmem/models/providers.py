@@ -34,12 +34,12 @@ class Provider:
 PROVIDERS = (
     Provider("openai", ("OPENAI_API_KEY",), "gpt-4o"),
     Provider("anthropic", ("ANTHROPIC_API_KEY",), "anthropic/claude-sonnet-4-6"),
-    Provider("gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "gemini/gemini-2.5-flash"),
+    Provider("gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "gemini/gemini-flash-latest"),
     Provider("mistral", ("MISTRAL_API_KEY",), "mistral/mistral-large-latest"),
     Provider("groq", ("GROQ_API_KEY",), "groq/openai/gpt-oss-120b"),
     Provider("deepseek", ("DEEPSEEK_API_KEY",), "deepseek/deepseek-chat"),
-    Provider("xai", ("XAI_API_KEY",), "xai/grok-4-latest"),
-    Provider("openrouter", ("OPENROUTER_API_KEY",), "openrouter/auto"),
+    Provider("xai", ("XAI_API_KEY",), "xai/grok-4.5-latest"),
+    Provider("openrouter", ("OPENROUTER_API_KEY",), "openrouter/openai/gpt-4o"),
     Provider("together_ai", ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"), "together_ai/openai/gpt-oss-120b"),
     Provider("cohere", ("COHERE_API_KEY", "CO_API_KEY"), "cohere/command-a-03-2025"),
 )

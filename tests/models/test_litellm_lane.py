@@ -104,6 +104,12 @@ assert called == {{{port}}}, called
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
+def test_ollama_is_asked_for_its_context_length(provider: Provider) -> None:
+    provider.shows = {"model_info": {"llama.context_length": 4096}}
+    model = open_model(settings.load({"model": "ollama_chat/home-brew", "api_base": provider.root}))
+    assert model.context_length() == 4096
+
+
 def test_warming_up_imports_litellm_ahead(model: Model) -> None:
     warm(model)
     assert "litellm" in sys.modules

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentmem import errors, settings
-from agentmem.models import choose_model, local, open_model
+from agentmem.models import catalog, choose_model, local, open_model
+from agentmem.models.base import Usage
 from agentmem.models.litellm_lane import LiteLLM
 from agentmem.models.openai_wire import OPENAI, OpenAIWire
+from agentmem.models.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +44,7 @@ def test_the_given_model_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("OPENAI_API_KEY", "gpt-4o"),
         ("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-4-6"),
-        ("GOOGLE_API_KEY", "gemini/gemini-2.5-flash"),
+        ("GOOGLE_API_KEY", "gemini/gemini-flash-latest"),
     ],
 )
 def test_then_the_provider_whose_key_is_there(
@@ -51,6 +53,13 @@ def test_then_the_provider_whose_key_is_there(
     monkeypatch.setenv("XAI_API_KEY", "k")
     monkeypatch.setenv(variable, "k")
     assert choose_model(load()) == (model, f"{variable} is set")
+
+
+def test_every_default_model_has_a_known_window_and_price() -> None:
+    for provider in PROVIDERS:
+        assert catalog.context_length(provider.model), provider.model
+        assert catalog.cost(provider.model, Usage(1, 1)), provider.model
+        assert catalog.supports_tools(provider.model), provider.model
 
 
 def test_then_what_the_configured_endpoint_offers(
