@@ -37,7 +37,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def provider(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:  # noqa: ARG001
+def provider(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """An endpoint on loopback that the environment points to: queue `answers`, inspect what was `asked`."""
     with Provider() as loopback:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-0123456789")

@@ -31,6 +31,12 @@ def run(*words: str, stdin: str | bytes = b"", cwd: Path | None = None, **more: 
     """Run agentmem and wait for its end; `more` are environment variables."""
     given = stdin.encode() if isinstance(stdin, str) else stdin
     ended = subprocess.run(
-        [*COMMAND, *words], input=given, capture_output=True, env=environment(**more), cwd=cwd, timeout=240
+        [*COMMAND, *words],
+        input=given,
+        capture_output=True,
+        env=environment(**more),
+        cwd=cwd,
+        timeout=240,
+        check=False,
     )
     return Ran(ended.returncode, ended.stdout.decode(), ended.stderr.decode())

@@ -17,6 +17,7 @@ from agentmem.errors import ContextOverflow, NotFound
 from agentmem.memory import Memory
 from agentmem.memory.store import now
 from agentmem.models.base import Message, Request
+from agentmem.redaction import redact
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -112,7 +113,12 @@ class Agent:
         self._model = model
         self._lock = threading.RLock()
         memory = (
-            Memory(folder, clock=clock, lock_timeout=self.settings.lock_timeout)
+            Memory(
+                folder,
+                clock=clock,
+                lock_timeout=self.settings.lock_timeout,
+                redact=redact if self.settings.redact else str,
+            )
             if self.settings.memory
             else None
         )

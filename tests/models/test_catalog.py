@@ -92,12 +92,12 @@ def test_an_endpoint_is_asked_for_its_context_length(
 
 
 @pytest.mark.parametrize("base", ["http://127.0.0.1:1/v1", "nonsense", "http://[", ""])
-def test_asking_nobody_finds_nothing(workspace: object, base: str) -> None:  # noqa: ARG001
+def test_asking_nobody_finds_nothing(workspace: object, base: str) -> None:
     assert catalog.ask_context_length(base, "m") is None
     assert catalog.ask_models(base) == []
 
 
-def test_the_table_is_read_without_litellm(workspace: object) -> None:  # noqa: ARG001
+def test_the_table_is_read_without_litellm(workspace: object) -> None:
     code = "import sys; from agentmem.models import catalog; catalog.context_length('gpt-4o'); "
     code += "catalog.providers(); print('litellm' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

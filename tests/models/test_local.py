@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.usefixtures("workspace")]
 
 
 @pytest.fixture
-def model(workspace: object) -> Iterator[Model]:  # noqa: ARG001
+def model(workspace: object) -> Iterator[Model]:
     opened = open_model(settings.load({"model": "local", "context_length": 1024}))
     yield opened
     opened.close()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def model(provider: Provider) -> Iterator[Model]:  # noqa: ARG001
+def model(provider: Provider) -> Iterator[Model]:
     opened = open_model(settings.load({"model": "gpt-4o"}))
     yield opened
     opened.close()
@@ -129,7 +129,7 @@ def test_comments_and_chunks_without_choices_are_passed_over(model: Model, provi
 
 
 @pytest.mark.parametrize("base", ["localhost:8080", "ftp://example.org", "http://", "http://[::1", "x y"])
-def test_a_base_that_is_no_address_is_named(workspace: object, base: str) -> None:  # noqa: ARG001
+def test_a_base_that_is_no_address_is_named(workspace: object, base: str) -> None:
     model = open_model(settings.load({"model": "gpt-4o", "api_base": base}))
     with pytest.raises(errors.ModelUnreachable) as caught:
         list(model.stream(ask()))
@@ -147,7 +147,7 @@ def test_an_address_without_its_v1_is_hinted_at(provider: Provider) -> None:
 
 @pytest.mark.parametrize("proxy", ["socks9://127.0.0.1:1", "nonsense:1:2:3"])
 def test_a_proxy_that_cannot_be_used_is_a_configuration_error(
-    workspace: object,  # noqa: ARG001
+    workspace: object,
     monkeypatch: pytest.MonkeyPatch,
     proxy: str,
 ) -> None:
@@ -170,7 +170,7 @@ def test_the_context_length_is_asked_of_an_endpoint_nobody_knows(provider: Provi
     model.close()
 
 
-def test_the_lane_loads_neither_an_sdk_nor_a_command_line(workspace: object) -> None:  # noqa: ARG001
+def test_the_lane_loads_neither_an_sdk_nor_a_command_line(workspace: object) -> None:
     code = (
         "import sys; from agentmem import settings; from agentmem.models import open_model; "
         "open_model(settings.load({'model': 'x', 'api_base': 'http://127.0.0.1:9'})).close(); "

@@ -1,4 +1,3 @@
-# ruff: noqa: T201
 """Print how often redaction strikes in ordinary technical prose and code, which should hold no secrets.
 
     python tests/quality/redaction_rate.py [--hits] [FOLDER…]
