@@ -17,6 +17,7 @@ from agentmem.errors import (
 )
 
 _LONGEST = 300
+_SHORTEST_KEY = 6  # what is shorter is a word that keeps a local server content, not a secret
 _MESSAGE_KEYS = ("error", "message", "detail", "msg")
 
 _OVERFLOW = re.compile(
@@ -94,7 +95,7 @@ def error_from(refusal: Refusal) -> ModelError:
     status, model = refusal.status, refusal.model
     words = one_line(said(refusal.body), refusal.key)
     because = f": {words}" if words else ""
-    if status not in (401, 403, 429) and _OVERFLOW.search(refusal.body) and status != 404:  # noqa: PLR2004
+    if status not in (401, 403, 404, 429) and _OVERFLOW.search(refusal.body):
         limit = stated_limit(refusal.body)
         return ContextOverflow(f"{model}: the request is longer than the model's context{because}", limit)
     if refusal.tools and _TOOLS.search(refusal.body):
@@ -153,7 +154,7 @@ def said(body: str) -> str:
 
 def one_line(text: str, key: str = "") -> str:
     """Return a provider's words fit for an error: one line, bounded, no key, no capital at the start."""
-    if key:
+    if len(key) >= _SHORTEST_KEY:
         text = text.replace(key, "[key]")
     line = " ".join(_KEYLIKE.sub("[key]", text).split()).rstrip(".")
     if len(line) > _LONGEST:

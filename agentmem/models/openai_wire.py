@@ -67,6 +67,7 @@ class OpenAIWire:
     ) -> None:
         self.name = name
         self.base = base.rstrip("/")
+        self._shown = re.sub(r"//[^/@]*@", "//", self.base)  # without a password that may be in it
         self._wire_name = wire_name
         self._key = key
         self._timeout = timeout
@@ -127,7 +128,7 @@ class OpenAIWire:
                 retry_after=response.headers.get("retry-after", ""),
                 key=self._key,
                 tools=bool(request.tools),
-                hint="" if "/v1" in self.base else f"does {self.base} lack a /v1 at the end?",
+                hint="" if "/v1" in self.base else f"does {self._shown} lack a /v1 at the end?",
             )
         if response.status_code in (400, 422) and self._learn(response.text, body):
             yield from self._attempt(request)
@@ -187,23 +188,23 @@ class OpenAIWire:
 
     def _nonsense(self, text: str) -> ModelUnreachable:
         quoted = one_line(text, self._key)[:80]
-        return ModelUnreachable(f"{self.name}: {self.base} answered something that is no reply: {quoted!r}")
+        return ModelUnreachable(f"{self.name}: {self._shown} answered something that is no reply: {quoted!r}")
 
     def _unreachable(self, error: Exception) -> ModelError:
         if isinstance(error, httpx.ConnectTimeout):
-            return ModelUnreachable(f"{self.name}: cannot reach {self.base}: no connection in time")
+            return ModelUnreachable(f"{self.name}: cannot reach {self._shown}: no connection in time")
         if isinstance(error, httpx.TimeoutException):
             return ModelUnreachable(
-                f"{self.name}: no answer from {self.base} within the timeout of {self._timeout:g} s"
+                f"{self.name}: no answer from {self._shown} within the timeout of {self._timeout:g} s"
             )
         if isinstance(error, httpx.ConnectError):
             return ModelUnreachable(
-                f"{self.name}: cannot reach {self.base}: {one_line(str(error), self._key)}"
+                f"{self.name}: cannot reach {self._shown}: {one_line(str(error), self._key)}"
             )
         if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
-            return ModelUnreachable(f"{self.name}: {self.base!r} is no URL to talk to, check the api_base")
+            return ModelUnreachable(f"{self.name}: {self._shown!r} is no URL to talk to, check the api_base")
         why = one_line(str(error), self._key) or type(error).__name__
-        return ModelUnreachable(f"{self.name}: the connection to {self.base} broke off: {why}")
+        return ModelUnreachable(f"{self.name}: the connection to {self._shown} broke off: {why}")
 
 
 def _no_tls() -> ssl.SSLContext:

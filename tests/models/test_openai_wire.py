@@ -156,6 +156,15 @@ def test_a_proxy_that_cannot_be_used_is_a_configuration_error(
         open_model(settings.load({"model": "gpt-4o"}), key="k")
 
 
+def test_a_password_in_the_address_is_never_shown(workspace: object) -> None:  # noqa: ARG001
+    model = open_model(settings.load({"model": "m", "api_base": "http://me:secret@127.0.0.1:1/v1"}))
+    with pytest.raises(errors.ModelUnreachable) as caught:
+        list(model.stream(ask()))
+    model.close()
+    assert "127.0.0.1:1" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
 def test_a_redirect_is_not_followed_with_the_key(model: Model, provider: Provider) -> None:
     provider.answers.append(Refusal(307, headers={"location": f"{provider.url}/elsewhere"}))
     with pytest.raises(errors.ModelNotFound, match="redirects"):
