@@ -246,7 +246,7 @@ def numbers(memory: Memory) -> list[int]:
 def test_a_new_entry_is_found_at_once_without_a_new_index(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
-    monkeypatch.setattr("agentmem.search.index._SMALL", small)
+    monkeypatch.setattr("agentmem.search.contents._SMALL", small)
     said(memory, "one", "two")
     assert found(memory, "one") == ["one"]
     inode = (memory.folder / ".agentmem" / "index.db").stat().st_ino
@@ -268,7 +268,7 @@ def test_a_compaction_moves_entries_without_indexing_them_again(memory: Memory) 
 def test_a_hand_edit_is_followed_and_leaves_no_trace_of_what_went(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
-    monkeypatch.setattr("agentmem.search.index._SMALL", small)
+    monkeypatch.setattr("agentmem.search.contents._SMALL", small)
     said(memory, "the word kumquat", "two", "three")
     assert found(memory, "kumquat")
     assert b"kumquat" in index_bytes(memory)
@@ -281,7 +281,7 @@ def test_a_hand_edit_is_followed_and_leaves_no_trace_of_what_went(
 def test_an_edit_in_place_that_only_a_hit_can_show_is_followed(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentmem.search.index._SMALL", 0)
+    monkeypatch.setattr("agentmem.search.contents._SMALL", 0)
     said(memory, "the word kumquat", "two", "three")
     assert found(memory, "kumquat")
     content = memory.path.read_bytes().replace(b"kumquat", b"bananas")
@@ -304,10 +304,10 @@ def test_after_forget_no_byte_of_the_index_has_the_words(memory: Memory) -> None
 def test_a_forget_between_reading_and_writing_leaves_nothing_in_the_index(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agentmem.search import index
+    from agentmem.search import contents
 
     said(memory, "the canary kumquat", "two")
-    insert = index._insert
+    insert = contents._insert
     forgotten: list[object] = []
 
     def forget_then_insert(*arguments: object) -> None:
@@ -315,7 +315,7 @@ def test_a_forget_between_reading_and_writing_leaves_nothing_in_the_index(
             forgotten.append(memory.forget(lambda _file, entry: "kumquat" in entry.text))
         insert(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(index, "_insert", forget_then_insert)
+    monkeypatch.setattr(contents, "_insert", forget_then_insert)
     assert found(memory, "kumquat two") == ["two"]
     assert b"kumquat" not in index_bytes(memory)
 

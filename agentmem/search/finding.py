@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from agentmem.durable import Folder, read_at, reading
 from agentmem.entries import parse
 from agentmem.errors import AgentMemError
-from agentmem.search.index import PLACES, Place, digest, discard, opened
+from agentmem.search.contents import PLACES, Place, digest
+from agentmem.search.index import discard, opened
 from agentmem.search.query import parse_query
 from agentmem.search.words import trigrams
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from agentmem.entries import Entry
     from agentmem.search.query import Query, Term
 
-_MOST_MATCHES = 8000  # entries looked at for one term, the newest; more would be neither quick nor telling
+_MOST_MATCHES = 12_000  # entries weighed in one search, the newest; more would be neither quick nor telling
+_MOST_RANKED = 500  # of them, those whose neighbours are looked at too
 _COMMON = 0.2  # share of all entries beyond which a word tells nothing beside rarer ones
 _PART_WEIGHT = 8.0  # what a part of a word weighs, about twice, when no whole word is found
 _FEW = 50  # entries below which no word is too common
@@ -69,25 +71,25 @@ class _Evidence:
     def ranked(self) -> list[tuple[int, float]]:
         """Return the entries with their scores, best first, the newer first among equals."""
         required = [set(found) for term, found in self.by_term.items() if term.required]
-        wanted = set.intersection(*required) if required else None
-        own: dict[int, list[float]] = defaultdict(list)
+        alone: dict[int, float] = defaultdict(float)
         for found in self.by_term.values():
             for number, weight in found.items():
-                if wanted is None or number in wanted:
-                    near = max(found.get(number - 1, 0.0), found.get(number + 1, 0.0))
-                    own[number].append(max(weight, _NEIGHBOUR * near))
-        # A term that only the neighbours have counts as well, once an entry has another.
+                alone[number] += weight
+        if required:
+            wanted = set.intersection(*required)
+            alone = defaultdict(float, {number: alone[number] for number in wanted})
+        order = sorted(alone.items(), key=lambda each: (-each[1], -each[0]))
+        best = [(number, self._score(number)) for number, _ in order[:_MOST_RANKED]]
+        return sorted(best, key=lambda each: (-each[1], -each[0])) + order[_MOST_RANKED:]
+
+    def _score(self, number: int) -> float:
+        """Weigh the terms an entry has, and those that only its neighbours have."""
+        weights = []
         for found in self.by_term.values():
-            for number in own.keys() - found.keys():
-                near = max(found.get(number - 1, 0.0), found.get(number + 1, 0.0))
-                if near:
-                    own[number].append(_NEIGHBOUR * near)
-        terms = max(len(self.by_term), 1)
-        scores = {
-            number: sum(weights) * (1 - _COVERAGE + _COVERAGE * len(weights) / terms)
-            for number, weights in own.items()
-        }
-        return sorted(scores.items(), key=lambda each: (-each[1], -each[0]))
+            near = _NEIGHBOUR * max(found.get(number - 1, 0.0), found.get(number + 1, 0.0))
+            weights.append(max(found.get(number, 0.0), near))
+        covered = sum(weight > 0 for weight in weights) / len(weights)
+        return sum(weights) * (1 - _COVERAGE + _COVERAGE * covered)
 
 
 class Search:
@@ -145,14 +147,18 @@ class Search:
 def _evidence(connection: sqlite3.Connection, query: Query) -> _Evidence:
     """Ask the index for every term."""
     everything = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
-    counts = {term: _count(connection, term) for term in query.terms}
+    enough = max(_FEW, int(_COMMON * everything))
+    counts = {term: _count(connection, term, enough) for term in query.terms}
     rare = min((count for count in counts.values() if count), default=0)
+    asked = [
+        (term, count) for term, count in counts.items() if count <= max(rare, enough - 1) or term.required
+    ]
     evidence = _Evidence()
-    for term, count in counts.items():
-        common = everything > _FEW and count > _COMMON * everything
-        if common and count > rare and not term.required:
-            continue
-        found = _by_words(connection, term) if count else {}
+    budget = _MOST_MATCHES
+    for position, (term, count) in enumerate(sorted(asked, key=lambda each: each[1])):
+        share = budget // (len(asked) - position)
+        found = _by_words(connection, term, share) if count else {}
+        budget -= len(found)
         # Parts of words only where whole words find nothing, or where the punctuation matters.
         if not found or term.symbolic:
             weight = max(found.values(), default=_PART_WEIGHT)
@@ -162,17 +168,18 @@ def _evidence(connection: sqlite3.Connection, query: Query) -> _Evidence:
     return evidence
 
 
-def _count(connection: sqlite3.Connection, term: Term) -> int:
+def _count(connection: sqlite3.Connection, term: Term, enough: int) -> int:
+    """Return how many entries have a term, counting no further than needed."""
     if not term.match:
         return 0
-    row = connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (term.match,)).fetchone()
-    return int(row[0])
+    counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    return int(connection.execute(counted, (term.match, enough)).fetchone()[0])
 
 
-def _by_words(connection: sqlite3.Connection, term: Term) -> dict[int, float]:
+def _by_words(connection: sqlite3.Connection, term: Term, most: int) -> dict[int, float]:
     oldest = connection.execute(
         "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-        (term.match, _MOST_MATCHES),
+        (term.match, most),
     ).fetchone()
     # bm25 is negative, the better the lower; a word in more than half of the entries weighs next to nothing.
     rows = connection.execute(
