@@ -143,6 +143,7 @@ PLACES = [
     (r"{\"client_secret\": \"", KEY, r"\"}", "secret"),
     ("DD_APP_KEY=", drawn(_HEX, 40), "", "secret"),
     ('config["api_key"] = "', KEY, '"', "secret"),
+    ("$env:API_KEY = '", KEY, "'", "secret"),
     ("the token is ", KEY, ".", "secret"),
     ("password: ", "hunter2", "\n", "password"),
     ("DB_PASSWORD=", "tr0ub4dor&3".partition("&")[0], "\n", "password"),
@@ -184,6 +185,9 @@ PLACES = [
 ]
 
 ORDINARY = [
+    "arn:aws:secretsmanager:us-west-2:123456789012:secret:MyTestDatabaseSecret-a1b2c3",
+    '{"AWS::ApiGateway::ApiKey": "48205d4ffd7feba3"} and ssh://687fb701029421ae5549d998@host',
+    "Authorization: Bearer your-key, Authorization: Bearer MY_VIRTUAL_KEY, Authorization: token key_here",
     "the password is required, and the token is invalid",
     "password = getpass.getpass()\ntoken = tokens[index]\nsecret = self.secret_value2\npw = env['PW2']",
     "def login(user: str, password: str = 'password', *, api_key: str | None = None) -> None: ...",

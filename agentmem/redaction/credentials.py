@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(
     r"://(?P<user>[^\s:/?#@\"'<>`\\]{0,200}):(?P<secret>[^\s/?#\"'<>`\\]{1,200})@(?=[\w\[.-])", re.ASCII
 )
-_TOKEN_ADDRESS = re.compile(r"://(?P<secret>[\w-]{20,200})@(?=[\w\[])", re.ASCII)
+_TOKEN_ADDRESS = re.compile(r"(?<!ssh)://(?P<secret>[\w-]{20,200})@(?=[\w\[])", re.ASCII)
 _HEADER = re.compile(
     r"authorization\\?[\"']?\s{0,4}[:=,]\s{0,4}\\?[\"']?"
     r"(?:bearer|basic|token|apikey|api-key|bot|ssws|key|negotiate)\s{1,4}(?P<secret>[\w.~+/=:-]{8,})",
@@ -26,10 +26,10 @@ _CURL = re.compile(
     re.ASCII,
 )
 # Tokens that name a place in a list or a request, and give access to nothing.
-_CURSOR = (
-    r"(?:next|start|starting|page|continuation|request|client|update|creation|change|idempotency|public_?key)"
-)
+_CURSOR = r"(?:next|start|starting|page|continuation|request|client|update|creation|change|idempotency|public_?key|lock|action|forward|backward)"
 _CURSOR_NAME = re.compile(rf"{_CURSOR}[_-]?$", re.IGNORECASE)
+# A piece of a path with colons, such as arn:…:secret:… or AWS::ApiGateway::ApiKey.
+_PATH = re.compile(r"::?[A-Za-z]*$")
 _OPTION = re.compile(
     rf"--(?!{_CURSOR}-)(?:[a-z]{{1,20}}-)?(?:password|passphrase|token|secret|api-key|key)\s"
     r"(?P<secret>[^\s\"'`,;&<>(){}\[\]\\|]{8,400})"
@@ -56,7 +56,8 @@ _IN_CONNECTION = re.compile(
 
 # What stands in for a value: a variable, a template, dots and stars, or a word that says so.
 _STAND_IN = re.compile(
-    r"\$\{|\$\(|\{\{|%\(|%[sdr]\b|<[A-Za-z]|\*{3}|\.{3}|x{4}|…|•|^[{[$<%]?\{?\w*[}\]>%]$|^\$\w+$|^\[redacted"
+    r"\$\{|\$\(|\{\{|%\(|%[sdr]\b|<[A-Za-z]|\*{3}|\.{3}|x{4}|…|•|^[{\[<%]+\w*[}\]>%]+$|^\$\w+$|^\[redacted"
+    r"|^os\.environ|^your[_-]|_here$|^(?-i:[A-Z]+(?:_[A-Z]+)+)$"
     r"|^(?:(?:your|my|the|some|an?|new|old|example|sample|test|fake|dummy|db|user|root|admin)[_-]?)*"
     r"(?:passw(?:or)?d|pass|pwd|pw|secret|token|key|value|placeholder|changeme|example|redacted|none|null|undefined"
     r"|true|false|string|here)s?(?:[_-]?(?:here|value|\d{1,3}))?$",
@@ -122,6 +123,10 @@ def _is_key(found: re.Match[str], value: str) -> bool:
     if not _random(value) or (found["bare"] and _DOTTED.fullmatch(value)):
         return False
     start = found.start()
+    if _PATH.search(found.string, max(0, start - 40), start) and found["separator"].lstrip("\"'").startswith(
+        ":"
+    ):
+        return False
     return not (
         found.string.startswith(("T", "t"), start)
         and _CURSOR_NAME.search(found.string, max(0, start - 20), start)
