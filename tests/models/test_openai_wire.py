@@ -156,7 +156,7 @@ def test_a_proxy_that_cannot_be_used_is_a_configuration_error(
         open_model(settings.load({"model": "gpt-4o"}), key="k")
 
 
-def test_a_password_in_the_address_is_never_shown(workspace: object) -> None:  # noqa: ARG001
+def test_a_password_in_the_address_is_never_shown(workspace: object) -> None:
     model = open_model(settings.load({"model": "m", "api_base": "http://me:secret@127.0.0.1:1/v1"}))
     with pytest.raises(errors.ModelUnreachable) as caught:
         list(model.stream(ask()))

@@ -1,0 +1,34 @@
+"""What the README says of the settings, made from their table: `python -m tests.documents` writes it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from agentmem.settings import TABLE
+
+README = Path(__file__).parent.parent / "README.md"
+_SECTION = re.compile(r"(<!-- settings -->\n).*?(<!-- /settings -->)", re.DOTALL)
+
+
+def settings_table() -> str:
+    """Return the settings as a Markdown table."""
+    rows = ["| Setting | Default | Meaning |", "|---|---|---|"]
+    for name, row in TABLE.items():
+        value = row.default
+        default = (
+            "" if value in {None, "", ()} else f"`{str(value).lower() if value in {True, False} else value}`"
+        )
+        rows.append(f"| `{name}` | {default} | {row.metadata['help']} |")
+    return "\n".join(rows) + "\n"
+
+
+def with_settings(readme: str) -> str:
+    """Return the README's text with the present settings."""
+    return _SECTION.sub(lambda found: found[1] + settings_table() + found[2], readme)
+
+
+if __name__ == "__main__":
+    README.write_text(with_settings(README.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(0)
