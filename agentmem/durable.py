@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from agentmem.errors import MemoryUnreadable, MemoryUnwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -185,7 +185,7 @@ class Folder:
         with self.opened(name, os.O_RDONLY) as fd:
             return read_at(fd, offset, max(0, os.fstat(fd).st_size - offset))
 
-    def create(self, name: str, pieces: Sequence[bytes], *, mode: int = FILE_MODE) -> None:
+    def create(self, name: str, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
         """Write a file that did not exist, durably; on failure it is removed again.
 
         Raises:
@@ -207,7 +207,7 @@ class Folder:
                 self.remove(name)
             raise
 
-    def replace(self, name: str, pieces: Sequence[bytes], *, mode: int = FILE_MODE) -> None:
+    def replace(self, name: str, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
         """Put new content under a name in one step: readers see the old bytes or the new ones.
 
         Raises:
@@ -229,7 +229,7 @@ class Folder:
         target, _ = self._at(to)
         os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
-    def publish(self, name: str, pieces: Sequence[bytes], *, mode: int = FILE_MODE) -> None:
+    def publish(self, name: str, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
         """Make a complete new file appear under a name that must be free, durably.
 
         Raises:

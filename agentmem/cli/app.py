@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from agentmem import __version__
-from agentmem.cli import archives, chat, compact, export, forget, show
+from agentmem.cli import archives, chat, compact, export, forget, import_, search, show
 
 app = typer.Typer(
     name="agentmem",
@@ -39,4 +39,6 @@ app.command()(show.show)
 app.command()(compact.compact)
 app.command()(archives.archives)
 app.command()(forget.forget)
+app.command()(search.search)
 app.command()(export.export)
+app.command("import")(import_.import_)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentmem.cli import options, output
-from agentmem.entries import parse
+from agentmem.entries import Entry, parse
 from agentmem.errors import AgentMemError, UsageError
 from agentmem.formats import EXPORTS, Exported, exported
 from agentmem.memory import Memory
@@ -52,17 +54,28 @@ def export(
     output.notice(f"wrote {target}")
 
 
-def selected(memory: Memory, selection: Selection, *, archives: bool) -> list[Exported]:
-    """Return the chosen entries, oldest source first; an entry in several files comes once."""
-    sources = [(archive.name, memory.read_archive(archive.name)[1]) for archive in memory.archives()]
-    files = [*(sources if archives else []), ("", memory.read().raw)]
-    seen: dict[tuple[str, str], Exported] = {}
-    for name, content in files:
-        for entry in parse(content).entries:
-            if selection.accepts(entry):
-                seen.setdefault((entry.role, entry.stamp), exported(entry, name))
-    chosen = list(seen.values())
-    return chosen if selection.last is None else chosen[len(chosen) - min(selection.last, len(chosen)) :]
+def selected(memory: Memory, selection: Selection, *, archives: bool) -> Iterable[Exported]:
+    """Return the chosen entries, oldest source first; one in several files comes once, with the newest."""
+    names = [archive.name for archive in memory.archives()] if archives else []
+    newest = {
+        _digest(entry): name for name in [*names, ""] for entry in (_entries(memory, name) if names else ())
+    }
+    chosen = (
+        exported(entry, name)
+        for name in [*names, ""]
+        for entry in _entries(memory, name)
+        if (not names or newest[_digest(entry)] == name) and selection.accepts(entry)
+    )
+    return chosen if selection.last is None else deque(chosen, maxlen=selection.last)
+
+
+def _entries(memory: Memory, name: str) -> tuple[Entry, ...]:
+    return parse(memory.read_archive(name)[1]).entries if name else memory.read().entries
+
+
+def _digest(entry: Entry) -> bytes:
+    said = f"{entry.role}\n{entry.stamp}\n{entry.text}".encode("utf-8", "surrogateescape")
+    return blake2b(said, digest_size=16).digest()
 
 
 def _write_file(target: Path, pieces: Iterator[str], *, force: bool) -> None:

@@ -46,6 +46,12 @@ def write_json(value: object) -> None:
     write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
+def colour() -> bool:
+    """Whether stdout is a terminal that wants colour."""
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return wanted and sys.stdout.isatty()
+
+
 def interactive() -> bool:
     """Whether a person can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentmem.formats.imported import Result
     from agentmem.formats.source import Node, Source
 
+_ARCHIVE = re.compile(r"history_[0-9_-]+\.md")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -85,6 +86,8 @@ def _check(taken: Taken, node: Node) -> None:
         entry = make_entry(taken.role, taken.stamp, "", taken.note)
     except ValueError as error:
         raise node.refused(str(error)) from None
+    if taken.archive and not _ARCHIVE.fullmatch(taken.archive):
+        raise node.member("archive").refused(f"not an archive's name: {taken.archive!r}")
     read_back = parse(entry.raw).entries
     if [(each.role, each.stamp, each.note) for each in read_back] != [(taken.role, taken.stamp, taken.note)]:
         raise node.member("id").refused(f"not the id of an entry: {taken.stamp!r}")

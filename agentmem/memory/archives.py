@@ -11,7 +11,7 @@ from agentmem.errors import MemoryUnreadable, NotFound
 from agentmem.workspace import ARCHIVE_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -84,13 +84,27 @@ def add_archive(folder: Folder, content: bytes, when: datetime) -> str:
     Raises:
         OSError: nothing was archived.
     """
-    stem = f"history_{when:%Y-%m-%d_%H-%M-%S}"
+    return shelve(folder, f"history_{when:%Y-%m-%d_%H-%M-%S}.md", [content])
+
+
+def is_archive(name: str) -> bool:
+    """Return whether a file can be an archive by its name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def shelve(folder: Folder, wanted: str, pieces: Iterable[bytes]) -> str:
+    """Put a new file into the archive, durably, and return its name: the wanted one or the next that is free.
+
+    Raises:
+        OSError: nothing was archived.
+    """
+    stem = wanted.removesuffix(".md")
     with folder.child(ARCHIVE_FOLDER, create=True) as shelf:
         taken = set(shelf.names())
         number = 1
         while (name := f"{stem}.md" if number == 1 else f"{stem}_{number}.md") in taken:
             number += 1
-        shelf.publish(name, [content], mode=ARCHIVE_MODE)
+        shelf.publish(name, pieces, mode=ARCHIVE_MODE)
     folder.sync()
     return name
 

@@ -14,13 +14,13 @@ from agentmem.durable import Folder, read_at, reading, sync, write_all, writing
 from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError
 from agentmem.locking import locked
-from agentmem.memory import rewriting
+from agentmem.memory import joining, rewriting
 from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
 from agentmem.memory.reading import Changes, Cursor, count_before, read_tail
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from agentmem.entries import Document, Entry
@@ -123,6 +123,36 @@ class Memory:
         if cursor and cursor.is_at(before):
             cursor.advance(block, os.fstat(fd))
         return entry
+
+    def stored(self, role: str, stamp: str, text: str, note: str = "") -> Entry:
+        """Return an entry as it would be stored under a timestamp it already has; nothing is written.
+
+        Raises:
+            ValueError: the role or the note cannot stand in a heading.
+        """
+        return make_entry(role, stamp, self._redact(storable(text)), note)
+
+    def join(
+        self,
+        incoming: Iterable[tuple[datetime, bytes]],
+        archives: Iterable[tuple[str, Iterable[bytes]]] = (),
+    ) -> None:
+        """Take in entries that have their timestamps already: all of them, or none.
+
+        Args:
+            incoming: time and bytes of each, as `stored` builds them; they are put among the present
+                entries by their times, and keep their order.
+            archives: the entries of whole archives, by the names these had.
+
+        Raises:
+            StorageError: MEMORY.md is untouched; archives that were written already stay.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._held(create=True) as folder, writing(self.path):
+            sweep(folder)
+            if MEMORY_FILE not in folder.names():
+                self._create(folder)
+            joining.join(folder, incoming, archives, self._clock())
 
     def _create(self, folder: Folder) -> None:
         name = f"{self.folder.name}_id_{uuid4()}_conversation"
