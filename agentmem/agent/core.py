@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentmem import models, settings
@@ -172,6 +173,10 @@ class Agent:
             ConfigurationError: no model, or no key for it.
         """
         if self._model is None:
+            if not self.settings.model:
+                name, why = models.choose_model(self.settings)
+                self.notice(f"talking to {name}, since {why}; --model chooses another")
+                self.settings = replace(self.settings, model=name)
             self._model = models.open_model(self.settings)
         return self._model
 

@@ -218,3 +218,11 @@ def test_an_unknown_key_in_a_settings_file_is_named(provider: Provider, workspac
     assert "'modle'" in ran.err
     assert "'model'" in ran.err
     assert not provider.asked
+
+
+def test_a_model_nobody_named_is_said_once(provider: Provider, workspace: Path) -> None:
+    provider.answers.append("hi")
+    ran = run("chat", "Ada", "hello")
+    assert ran.code == 0
+    assert ran.err.count("OPENAI_API_KEY is set") == 1
+    assert provider.asked[0].body["model"] in ran.err
