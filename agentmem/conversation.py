@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PRELOAD_MARK = "[Persistent Memory — MEMORY.md]"
 INTERRUPTED = "interrupted"
+TOOL_ROLE = "Tool ("
+"""How the role of every tool's result begins."""
 
 
 class HistoryItem(TypedDict):
@@ -231,9 +233,11 @@ class Conversation:
     def reopen(self) -> Turn | None:
         """Return the last message of the user that has no whole reply, as a turn of this session."""
         record = self.record
+        replied = True  # a reply that tool results follow only asked for them
         for index in range(len(record) - 1, -1, -1):
             turn = record[index]
-            if turn.role == self.agent_name and turn.note != INTERRUPTED:
+            replied = replied and not turn.role.startswith(TOOL_ROLE)
+            if turn.role == self.agent_name and turn.note != INTERRUPTED and replied and not turn.tool_calls:
                 return None
             if turn.role == USER:
                 break
@@ -261,13 +265,17 @@ class Conversation:
     def _summaries(self) -> list[Turn]:
         return [turn for turn in self._turns if turn.role == SYSTEM and turn.content.startswith(SUMMARY_MARK)]
 
-    def messages(self) -> tuple[Message, ...]:
-        """Return the history as chat messages: one leading system message, then alternating turns."""
+    def messages(self, prompt: str = "") -> tuple[Message, ...]:
+        """Return the history as chat messages: one leading system message, then alternating turns.
+
+        Args:
+            prompt: said by the user at the very end, in this request only.
+        """
         summaries = self._summaries
         turns = [turn for turn in self._turns if turn not in summaries]
         while turns and turns[-1].role == self.agent_name and turns[-1].note == INTERRUPTED:
             turns.pop()  # a broken-off reply to the message that is being sent again
-        return chat_messages(self.preamble, [self.line(turn) for turn in turns])
+        return chat_messages(self.preamble, [*map(self.line, turns), Line("user", prompt)])
 
     def line(self, turn: Turn) -> Line:
         """Return how a turn is put to the model."""

@@ -173,6 +173,9 @@ class Settings:
     tools: tuple[str, ...] = _setting(
         (), _texts, "Python functions the model may call, each MODULE:FUNCTION", runs_code=True
     )
+    tool_timeout: float | None = _setting(
+        None, _number(0, above=True), "seconds one call of a tool may take; no limit when not set"
+    )
     lock_timeout: float = _setting(
         10.0, _number(0), "seconds to wait for another process to release the folder"
     )

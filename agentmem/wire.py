@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from agentmem.models.base import ToolCall
 
 _CONTINUES = "(the conversation continues)"
+_STOPPED = "(stopped here)"
+_DID_NOT_RUN = "error: the tool did not run"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ def chat_messages(preamble: str, lines: Iterable[Line]) -> tuple[Message, ...]:
             continue
         if not merged and message.role != "user":
             merged.append(Message("user", _CONTINUES))
+        if merged and merged[-1].role == "tool" and message.role == "user":
+            merged.append(Message("assistant", _STOPPED))  # Mistral takes no user after a tool
         if merged and merged[-1].role == message.role != "tool" and not merged[-1].tool_calls:
             last = merged.pop()
             content = "\n\n".join(part for part in (last.content, message.content) if part)
@@ -66,18 +70,22 @@ def chat_messages(preamble: str, lines: Iterable[Line]) -> tuple[Message, ...]:
 
 
 def _answered(lines: list[Line]) -> list[Line]:
-    """Give every tool call its results, in order, and turn a result without its call into plain text."""
-    results = {line.tool_call_id: line for line in lines if line.role == "tool"}
-    asked = {call.id for line in lines for call in line.tool_calls}
+    """Give every tool call its results, in order, and turn a result without its call into plain text.
+
+    A result belongs to the nearest call before it that has its id.
+    """
     ordered: list[Line] = []
+    waiting: dict[str, int] = {}
     for line in lines:
         if line.role == "tool":
-            if line.tool_call_id not in asked:
+            place = waiting.pop(line.tool_call_id, None)
+            if place is None:
                 ordered.append(Line("user", f"Result of a tool: {line.content}"))
+            else:
+                ordered[place] = line
             continue
         ordered.append(line)
-        ordered += [
-            results.get(call.id, Line("tool", "error: the tool did not run", tool_call_id=call.id))
-            for call in line.tool_calls
-        ]
+        for call in line.tool_calls:
+            waiting[call.id] = len(ordered)
+            ordered.append(Line("tool", _DID_NOT_RUN, tool_call_id=call.id))
     return ordered

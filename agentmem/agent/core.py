@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from agentmem import models, settings
 from agentmem.agent.reply import Reply
-from agentmem.agent.toolbox import Toolbox, role_of
+from agentmem.agent.steps import Run, RunReport
+from agentmem.agent.toolbox import Toolbox
 from agentmem.agent.window import Window
 from agentmem.compressor import ContextCompressor
-from agentmem.conversation import INTERRUPTED, Conversation, Turn
+from agentmem.conversation import Conversation
 from agentmem.entries import USER, storable
-from agentmem.errors import ContextOverflow, NotFound
+from agentmem.errors import NotFound, ToolsNotSupported
 from agentmem.memory import Memory
 from agentmem.memory.store import now
-from agentmem.models.base import Message, Request
 from agentmem.redaction import redact
+from agentmem.tools import load
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -33,12 +34,7 @@ if TYPE_CHECKING:
     from agentmem.models.base import Model, Piece, ToolCall
     from agentmem.settings import Loops, Settings
     from agentmem.tokens import Meter
-
-AUTO_LIMIT = 100
-"""Model calls one task may take with `max_loops="auto"`."""
-
-DONE = "TASK COMPLETE"
-"""What a model says, in a loop of several steps, when nothing is left to do."""
+    from agentmem.tools import Tool
 
 _log = logging.getLogger("agentmem")
 
@@ -51,7 +47,7 @@ class Agent:
         settings: every setting, resolved.
         short_memory: its `Conversation`.
         context_compressor: its `ContextCompressor`, or None when compression is off; it may be replaced.
-        last_reply: the last reply of the model, with usage.
+        confirm: asked before each call of a tool; None lets them run.
     """
 
     def __init__(
@@ -64,12 +60,13 @@ class Agent:
         max_loops: Loops | None = None,
         context_compression: bool | None = None,
         context_length: int | None = None,
-        tools: Sequence[Callable[..., object]] = (),
+        tools: Sequence[Callable[..., object] | Tool] = (),
         workspace_dir: str | Path | None = None,
         persistent_memory: bool | None = None,
         *,
         model: Model | None = None,
         resolved: Settings | None = None,
+        confirm: Callable[[ToolCall], bool] | None = None,
         clock: Callable[[], datetime] = now,
         notice: Callable[[str], None] = _log.warning,
     ) -> None:
@@ -84,17 +81,18 @@ class Agent:
             max_loops: model calls a task may take (1 by default), or "auto": until no tool is wanted.
             context_compression: summarise when the window fills (on by default).
             context_length: the model's window in tokens; None looks it up.
-            tools: functions the model may call.
+            tools: functions the model may call, besides those that the settings name.
             workspace_dir: the workspace; None takes `WORKSPACE_DIR` or the user's data folder.
             persistent_memory: keep MEMORY.md (on by default).
             model: a model to use instead of opening one by name.
             resolved: settings instead of loading them from the environment and files.
+            confirm: asked before each call of a tool whether it may run.
             clock: gives the current time, aware.
             notice: told what a person should know; by default the `agentmem` logger.
 
         Raises:
             InvalidAgentName: the name is refused; nothing was created.
-            ConfigurationError: a settings file cannot be used.
+            ConfigurationError: a settings file or a tool cannot be used.
             StorageError: the folder cannot be used.
         """
         self.agent_name = agent_name
@@ -110,7 +108,8 @@ class Agent:
             "memory": persistent_memory,
         }
         self.settings = resolved or settings.load(flags, agent_folder=folder)
-        self._toolbox = Toolbox(tools)
+        self.confirm = confirm
+        self._toolbox = Toolbox([*tools, *map(load, self.settings.tools)], timeout=self.settings.tool_timeout)
         self._model = model
         self._lock = threading.RLock()
         memory = (
@@ -142,7 +141,7 @@ class Agent:
                 max_summary_calls=self.settings.max_summary_calls,
             )
         self._window: Window | None = None
-        self.last_reply = Reply()
+        self._run: Run | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -200,9 +199,24 @@ class Agent:
         """How full the context window is."""
         return self.window.meter
 
+    @property
+    def last_reply(self) -> Reply:
+        """The last reply of the model in this session, with its usage."""
+        return self._run.reply if self._run else Reply()
+
+    @property
+    def last_run(self) -> RunReport:
+        """What the last run of this session took: calls, usage, compactions; also one that failed."""
+        return self._run.report if self._run else RunReport()
+
     # Running
 
-    def run(self, task: str, on_piece: Callable[[Piece], None] = lambda _piece: None) -> str:
+    def run(
+        self,
+        task: str,
+        on_piece: Callable[[Piece], None] = lambda _piece: None,
+        on_result: Callable[[ToolCall, str], None] = lambda _call, _result: None,
+    ) -> str:
         """Give the agent a task and return its last reply.
 
         The task is stored before the request goes out, every reply and tool result as it is whole. What
@@ -211,21 +225,28 @@ class Agent:
         Args:
             task: what the user says.
             on_piece: told every piece of the replies as it arrives.
+            on_result: told every tool call with its result, once that is stored.
 
         Raises:
             RequestTooLarge: the task cannot fit the window; it was not stored.
+            ToolsNotSupported: there are tools and the model takes none; where that is known beforehand,
+                the task was not stored.
             ModelError: the model did not answer; the task is stored, and `retry` sends it again.
             StorageError: what was said could not be stored.
             KeyboardInterrupt: as it came; what had arrived is stored.
         """
         with self._lock:
+            run = self._start(on_piece, on_result)
             self.refresh()
             text = storable(task)
             self.window.check_floor(text)
-            pending = self._add(USER, text)
-            return self._answer(pending, on_piece)
+            return run.answer(run.add(USER, text))
 
-    def retry(self, on_piece: Callable[[Piece], None] = lambda _piece: None) -> str:
+    def retry(
+        self,
+        on_piece: Callable[[Piece], None] = lambda _piece: None,
+        on_result: Callable[[ToolCall, str], None] = lambda _call, _result: None,
+    ) -> str:
         """Send the last message that has no whole reply again, without storing it twice.
 
         Raises:
@@ -233,12 +254,13 @@ class Agent:
             ModelError: as `run`.
         """
         with self._lock:
+            run = self._start(on_piece, on_result)
             self.refresh()
             pending = self.short_memory.reopen()
             if pending is None:
                 raise NotFound("nothing to retry: the last message has its reply")
             self.window.measure()
-            return self._answer(pending, on_piece)
+            return run.answer(pending)
 
     def refresh(self) -> str:
         """Take in what others did to MEMORY.md; returns `none`, `appended` or `edited`."""
@@ -253,77 +275,30 @@ class Agent:
                 self._window.add(turn)
         return kind
 
-    def _add(
-        self,
-        role: str,
-        text: str,
-        *,
-        note: str = "",
-        tool_calls: tuple[ToolCall, ...] = (),
-        tool_call_id: str = "",
-    ) -> Turn:
-        turn = self.short_memory.add(role, text, note=note, tool_calls=tool_calls, tool_call_id=tool_call_id)
-        self.window.add(turn)
-        return turn
+    def _start(self, on_piece: Callable[[Piece], None], on_result: Callable[[ToolCall, str], None]) -> Run:
+        """Begin a run.
 
-    def _answer(self, pending: Turn, on_piece: Callable[[Piece], None]) -> str:
-        loops = self.settings.max_loops
-        limit = AUTO_LIMIT if loops == "auto" else loops
-        answer = ""
-        reply = Reply()
-        for step in range(1, limit + 1):
-            pending = self.window.make_room(pending)
-            prompt = ""
-            if step > 1 and not reply.tool_calls:
-                prompt = (
-                    f"(step {step} of {limit}) Go on with the task above. If nothing is left to do, reply "
-                    f"with exactly: {DONE}"
-                )
-            reply = self._call(pending, prompt, on_piece)
-            if prompt and not reply.tool_calls and reply.text.strip().strip(".") == DONE:
-                return answer  # bookkeeping, not a reply
-            if reply.text or reply.tool_calls:
-                self._add(self.agent_name, reply.text, tool_calls=tuple(reply.tool_calls))
-            answer = reply.text or answer
-            if reply.tool_calls:
-                self._toolbox.run(reply.tool_calls, self._keep_result)
-            elif loops == "auto":
-                return answer
-        if reply.tool_calls:
-            self.notice(
-                f"stopped after {limit} model calls, with tools still wanted; --max-loops allows more"
+        Raises:
+            ToolsNotSupported: there are tools, and the model is known to take none.
+        """
+        if self._toolbox and not self.model.supports_tools():
+            raise ToolsNotSupported(
+                f"{self.model.name} takes no tools, and {self.agent_name} has "
+                f"{', '.join(self._toolbox.names)}; use another model, or leave them out"
             )
-        return answer
-
-    def _keep_result(self, call: ToolCall, result: str) -> None:
-        self._add(role_of(call), result, tool_call_id=call.id)
-
-    def _call(self, pending: Turn, prompt: str, on_piece: Callable[[Piece], None]) -> Reply:
-        """Send one request and return the reply; a refusal that teaches the window's length is tried again."""
-        try:
-            return self._exchange(prompt, on_piece)
-        except ContextOverflow as overflow:
-            if self.last_reply.text or not self.context_compressor:
-                raise
-            if overflow.limit and overflow.limit < self.meter.context_length:
-                self.meter.context_length = overflow.limit
-            self.window.shrink(pending, must_fit=True)
-            return self._exchange(prompt, on_piece)
-
-    def _exchange(self, prompt: str, on_piece: Callable[[Piece], None]) -> Reply:
-        messages = self.short_memory.messages()
-        if prompt:
-            messages = (*messages, Message("user", prompt))
-        request = Request(messages, self._toolbox.specs, self.settings.temperature, self.window.reply_budget)
-        reply = self.last_reply = Reply()
-        try:
-            reply.receive(self.model, request, on_piece)
-        except BaseException:
-            if reply.text:
-                self._add(self.agent_name, reply.text, note=INTERRUPTED)
-            raise
-        self.meter.report(reply.usage.prompt_tokens)
-        return reply
+        self._toolbox.confirm = self.confirm
+        self._run = Run(
+            self.agent_name,
+            self.short_memory,
+            self.window,
+            self._toolbox,
+            self.model,
+            self.settings,
+            self.notice,
+            on_piece,
+            on_result,
+        )
+        return self._run
 
     def compact(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from agentmem.conversation import TOOL_ROLE
+from agentmem.errors import ConfigurationError
 from agentmem.models.base import ToolSpec
 from agentmem.tools import Tool, tool_from
 
@@ -13,17 +15,54 @@ if TYPE_CHECKING:
 
     from agentmem.models.base import ToolCall
 
+DECLINED = "error: the user declined this call; do not repeat it, ask the user instead"
+
 
 class Toolbox:
-    """Tools by name."""
+    """Tools by name.
 
-    def __init__(self, tools: Iterable[Callable[..., object] | Tool]) -> None:
+    Attributes:
+        timeout: seconds one call may take; None for no limit.
+        confirm: asked before each call of a tool of the user's; None lets all of them run.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Callable[..., object] | Tool],
+        *,
+        harmless: Iterable[Tool] = (),
+        timeout: float | None = None,
+        confirm: Callable[[ToolCall], bool] | None = None,
+    ) -> None:
         """Take functions, or tools made by hand.
 
+        Args:
+            tools: the user's.
+            harmless: tools that run without anybody being asked.
+            timeout: seconds one call may take; None for no limit.
+            confirm: asked before each call of the user's tools.
+
         Raises:
-            ConfigurationError: a function cannot be a tool.
+            ConfigurationError: a function cannot be a tool, or two have the same name.
         """
-        self._tools = {tool.name: tool for tool in map(tool_from, tools)}
+        self.timeout = timeout
+        self.confirm = confirm
+        free = list(harmless)
+        self._free = {tool.name for tool in free}
+        self._tools: dict[str, Tool] = {}
+        for tool in [*free, *map(tool_from, tools)]:
+            if tool.name in self._tools:
+                raise ConfigurationError(f"two tools are named {tool.name!r}; rename one")
+            self._tools[tool.name] = tool
+
+    def __bool__(self) -> bool:
+        """Whether there is any tool."""
+        return bool(self._tools)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(self._tools)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -38,24 +77,35 @@ class Toolbox:
         return json.dumps([[spec.name, spec.description, spec.parameters] for spec in self.specs])
 
     def run(self, calls: Sequence[ToolCall], keep: Callable[[ToolCall, str], object]) -> None:
-        """Run what was asked for, in order; every call gets a result, whatever happens.
+        """Run what was asked for, one after the other; every call gets a result, whatever happens.
 
         Args:
             calls: what the model asks for.
             keep: told each call and its result.
+
+        Raises:
+            KeyboardInterrupt: as it came; the calls it hit have a result that says so.
         """
         done = 0
         try:
             for call in calls:
-                tool = self._tools.get(call.name)
-                keep(call, tool.call(call.arguments) if tool else f"error: there is no tool {call.name!r}")
+                result = self._result(call)
                 done += 1
+                keep(call, result)
         except KeyboardInterrupt:
             for call in calls[done:]:
-                keep(call, "error: interrupted")
+                keep(call, "error: interrupted by the user")
             raise
+
+    def _result(self, call: ToolCall) -> str:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return f"error: there is no tool {call.name!r}; there are: {', '.join(self._tools) or 'none'}"
+        if self.confirm and call.name not in self._free and not self.confirm(call):
+            return DECLINED
+        return tool.call(call.arguments, self.timeout)
 
 
 def role_of(call: ToolCall) -> str:
     """Return the role under which a call's result is stored, whatever name the model made up."""
-    return f"Tool ({call.name if call.name.replace('-', '_').isidentifier() else 'unknown'})"
+    return f"{TOOL_ROLE}{call.name if call.name.replace('-', '_').isidentifier() else 'unknown'})"

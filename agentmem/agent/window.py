@@ -28,6 +28,7 @@ class Window:
     Attributes:
         meter: how full it is.
         compressor: what makes room, or None when nothing may.
+        compactions: what the compactions so far did.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Window:
             notice: told what a person should know.
         """
         self.compressor = compressor
+        self.compactions: list[Compaction] = []
         self._conversation = conversation
         self._model = model
         self._settings = settings
@@ -178,5 +180,6 @@ class Window:
             progress=progress,
         )
         if not dry_run:
+            self.compactions.append(report)
             self.measure()
         return report

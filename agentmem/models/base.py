@@ -66,12 +66,14 @@ class Request:
         tools: what the model may call.
         temperature: None leaves it to the provider.
         max_tokens: completion tokens at most; None leaves it to the provider.
+        may_call: False asks for an answer without further tool calls.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    may_call: bool = True
 
 
 @dataclass(frozen=True)

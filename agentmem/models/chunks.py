@@ -60,6 +60,8 @@ def wire_request(request: Request, model: str) -> dict[str, Any]:
     }
     if request.tools:
         body["tools"] = [wire_tool(tool) for tool in request.tools]
+        if not request.may_call:
+            body["tool_choice"] = "none"
     if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.max_tokens is not None:

@@ -151,7 +151,7 @@ class OpenAIWire:
         if "max_tokens" in body and "max_completion_tokens" in complaint:
             self._renamed["max_tokens"] = "max_completion_tokens"
             return True
-        for name in ("stream_options", "temperature"):
+        for name in ("stream_options", "temperature", "tool_choice"):
             if name in body and name in complaint:
                 self._without.add(name)
                 return True

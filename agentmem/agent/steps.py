@@ -1,0 +1,194 @@
+"""One task's way through the model and the tools, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentmem.agent.bookkeeping import DoneMark, next_step
+from agentmem.agent.reply import Reply, as_they_come
+from agentmem.agent.toolbox import role_of
+from agentmem.conversation import INTERRUPTED
+from agentmem.errors import ContextOverflow
+from agentmem.models.base import Request, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentmem.agent.toolbox import Toolbox
+    from agentmem.agent.window import Window
+    from agentmem.compressor import Compaction
+    from agentmem.conversation import Conversation, Turn
+    from agentmem.models.base import Model, Piece, ToolCall
+    from agentmem.settings import Settings
+
+AUTO_LIMIT = 100
+"""Model calls one task may take with `max_loops="auto"`."""
+
+
+@dataclass
+class RunReport:
+    """What a run took.
+
+    Attributes:
+        calls: model calls, without those of compactions.
+        tool_calls: how often tools were asked for.
+        usage: what the provider reported, summed up; its cost is None when that of a call is unknown.
+        compactions: the compactions on the way, in order.
+        stopped: `limit` when the limit of model calls ended the run, else "".
+    """
+
+    calls: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    compactions: tuple[Compaction, ...] = ()
+    stopped: str = ""
+
+    def take(self, reply: Reply) -> None:
+        """Count one more reply."""
+        self.usage = _total(self.usage, reply.usage) if self.calls else reply.usage
+        self.calls += 1
+        self.tool_calls += len(reply.tool_calls)
+
+
+def _total(one: Usage, other: Usage) -> Usage:
+    cost = None if one.cost is None or other.cost is None else one.cost + other.cost
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.completion_tokens + other.completion_tokens,
+        one.cached_tokens + other.cached_tokens,
+        cost,
+    )
+
+
+@dataclass
+class Run:
+    """One run of an agent.
+
+    Attributes:
+        agent_name: the role of the replies.
+        conversation: where all that is said is kept.
+        window: makes room in the context.
+        toolbox: runs the tools.
+        model: gives the replies.
+        settings: `max_loops` and `temperature` count.
+        notice: told what a person should know.
+        on_piece: told every piece of the replies.
+        on_result: told every tool call with its result.
+        report: what it took so far.
+        reply: the last reply.
+    """
+
+    agent_name: str
+    conversation: Conversation
+    window: Window
+    toolbox: Toolbox
+    model: Model
+    settings: Settings
+    notice: Callable[[str], None]
+    on_piece: Callable[[Piece], None]
+    on_result: Callable[[ToolCall, str], None]
+    report: RunReport = field(default_factory=RunReport)
+    reply: Reply = field(default_factory=Reply)
+
+    def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        note: str = "",
+        tool_calls: tuple[ToolCall, ...] = (),
+        tool_call_id: str = "",
+    ) -> Turn:
+        """Store one more message and count it in; arguments and errors as `Conversation.add`."""
+        turn = self.conversation.add(role, text, note=note, tool_calls=tool_calls, tool_call_id=tool_call_id)
+        self.window.add(turn)
+        return turn
+
+    def answer(self, pending: Turn) -> str:
+        """Work on a message of the user and return the last reply.
+
+        The last call allowed is made with tools switched off, so that what they brought is answered; when
+        the only call allowed asks for tools, that closing call comes on top. Errors as `Agent.run`.
+        """
+        auto = self.settings.max_loops == "auto"
+        limit = AUTO_LIMIT if self.settings.max_loops == "auto" else self.settings.max_loops
+        earlier = len(self.window.compactions)
+        said = ""
+        done = DoneMark()
+        try:
+            for step in range(1, max(limit, 2) + 1):
+                after_tools = bool(self.reply.tool_calls)
+                if step > limit and not after_tools:
+                    break
+                closing = step > 1 and step >= limit
+                prompt = next_step(step, limit) if step > 1 and not after_tools else ""
+                pending = self.window.make_room(pending)
+                self._call(pending, prompt, done, closing=closing)
+                if closing and limit > 1 and (after_tools or auto):
+                    self._report_limit(limit)
+                said = self._keep_reply(closing=closing, done=done.seen) or said
+                if self.reply.tool_calls:
+                    self.toolbox.run(self.reply.tool_calls, self._keep_result)
+                elif auto or done.seen or not self.reply.text:
+                    break
+        finally:
+            self.report.compactions = tuple(self.window.compactions[earlier:])
+        return said
+
+    def _call(self, pending: Turn, prompt: str, done: DoneMark, *, closing: bool) -> None:
+        """Send one request and take the reply; a refusal that teaches the window's length is tried again."""
+        try:
+            self._exchange(prompt, done, closing=closing)
+        except ContextOverflow as overflow:
+            if self.reply.text or not self.window.compressor:
+                raise
+            if overflow.limit and overflow.limit < self.window.meter.context_length:
+                self.window.meter.context_length = overflow.limit
+            self.window.shrink(pending, must_fit=True)
+            self._exchange(prompt, done, closing=closing)
+
+    def _exchange(self, prompt: str, done: DoneMark, *, closing: bool) -> None:
+        request = Request(
+            self.conversation.messages(prompt),
+            self.toolbox.specs,
+            self.settings.temperature,
+            self.window.reply_budget,
+            may_call=not closing,
+        )
+        reply = self.reply = Reply()
+        through = done.strip if prompt else as_they_come
+        try:
+            reply.receive(self.model, request, self.on_piece, through)
+        except BaseException:
+            if reply.text:
+                self.add(self.agent_name, reply.text, note=INTERRUPTED)
+            raise
+        self.window.meter.report(reply.usage.prompt_tokens)
+        self.report.take(reply)
+
+    def _keep_reply(self, *, closing: bool, done: bool) -> str:
+        """Store the reply; return its text."""
+        reply = self.reply
+        if closing and reply.tool_calls:  # an endpoint that does not know how to switch tools off
+            self._report_limit(self.report.calls)
+            reply.tool_calls.clear()
+        if reply.text or reply.tool_calls:
+            self.add(self.agent_name, reply.text, tool_calls=tuple(reply.tool_calls))
+        elif not (done or self.report.tool_calls):
+            self.notice(f"{self.model.name} answered nothing (it ended with: {reply.finish})")
+        if reply.finish == "length":
+            self.notice("the reply was cut off at its token limit; --max-tokens sets it")
+        return reply.text
+
+    def _keep_result(self, call: ToolCall, result: str) -> None:
+        self.add(role_of(call), result, tool_call_id=call.id)
+        self.on_result(call, result)
+
+    def _report_limit(self, limit: int) -> None:
+        if not self.report.stopped:
+            self.report.stopped = "limit"
+            self.notice(
+                f"the limit of {limit} model calls was reached: the last answer was given without more tools; "
+                "--max-loops sets it"
+            )
