@@ -84,7 +84,7 @@ def answers_for(loops: str, text: str, *, tools: bool = False) -> list[Scripted]
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept_word_for_word(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+def nothing_kept_word_for_word(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTMEM_KEEP_TOKENS", "0")
 
 
