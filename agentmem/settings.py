@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import platformdirs
 
+from agentmem import approvals
 from agentmem.errors import AgentMemError, ConfigurationError, UsageError
 from agentmem.workspace import AGENT_SETTINGS
 
@@ -125,8 +126,26 @@ def _setting(
 
 
 @dataclass(frozen=True)
+class Unapproved:
+    """A settings file that would run code and was not approved; those keys of it have no effect.
+
+    Attributes:
+        path: the file.
+        values: what it would run, by key.
+        mark: the fingerprint to approve.
+    """
+
+    path: Path
+    values: Mapping[str, object]
+    mark: str
+
+
+@dataclass(frozen=True)
 class Settings:
-    """Every setting, resolved. `sources` says where each value came from."""
+    """Every setting, resolved.
+
+    `sources` says where each value came from, `unapproved` which files were not taken at their word.
+    """
 
     model: str = _setting("", _text, "model to talk to, such as gpt-4o, anthropic/claude-sonnet-4-6 or local")
     api_base: str = _setting(
@@ -180,6 +199,7 @@ class Settings:
         10.0, _number(0), "seconds to wait for another process to release the folder"
     )
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unapproved: tuple[Unapproved, ...] = field(default=(), repr=False)
 
     def variable(self, name: str) -> str:
         """Return an environment variable's value, or "": how providers' keys are read."""
@@ -187,7 +207,7 @@ class Settings:
 
 
 TABLE: dict[str, dataclasses.Field[Any]] = {
-    each.name: each for each in dataclasses.fields(Settings) if each.name != "sources"
+    each.name: each for each in dataclasses.fields(Settings) if each.metadata
 }
 """The settings by name; `metadata` has `help`, `convert`, `variables` and `runs_code`."""
 
@@ -203,8 +223,13 @@ def config_path() -> Path:
     return platformdirs.user_config_path("agentmem") / "config.toml"
 
 
+def approvals_path() -> Path:
+    """Return where it is recorded which settings files may run code."""
+    return config_path().with_name("approved.json")
+
+
 def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None = None) -> Settings:
-    """Resolve every setting.
+    """Resolve every setting; what runs code counts only from a file that was approved.
 
     Args:
         flags: values given by the caller; None means not given.
@@ -216,9 +241,14 @@ def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None
     """
     values: dict[str, object] = {}
     sources = dict.fromkeys(TABLE, "default")
-    for path in (config_path(), agent_folder / AGENT_SETTINGS if agent_folder else None):
-        for name, value in (read_file(path) if path else {}).items():
-            values[name], sources[name] = value, str(path)
+    unapproved: list[Unapproved] = []
+    for path in (config_path(), *([agent_folder / AGENT_SETTINGS] if agent_folder else [])):
+        content = _content(path)
+        found = _parsed(path, content)
+        left_out = _unapproved(path, content, found)
+        unapproved += [left_out] if left_out else []
+        for name in found.keys() - (left_out.values if left_out else {}).keys():
+            values[name], sources[name] = found[name], str(path)
     for name, row in TABLE.items():
         for variable in (PREFIX + name.upper(), *row.metadata["variables"]):
             if os.environ.get(variable):
@@ -229,21 +259,40 @@ def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None
         if given is not None:
             values[name] = _converted(name, given, f"--{name.replace('_', '-')}", UsageError)
             sources[name] = "flag"
-    return Settings(**values, sources=sources)  # type: ignore[arg-type]  # converted by the table
+    return Settings(**values, sources=sources, unapproved=tuple(unapproved))  # type: ignore[arg-type]  # converted by the table
 
 
 def read_file(path: Path) -> dict[str, object]:
-    """Read a settings file; a missing one is empty.
+    """Read a settings file, approved or not; a missing one is empty.
 
     Raises:
         ConfigurationError: it is no TOML, or has an unknown key or a refused value.
     """
+    return _parsed(path, _content(path))
+
+
+def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
-        return {}
+        return b""
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
+
+
+def withheld(path: Path) -> Unapproved | None:
+    """Return what a settings file would run but may not, since nobody approved it; errors as `read_file`."""
+    content = _content(path)
+    return _unapproved(path, content, _parsed(path, content))
+
+
+def _unapproved(path: Path, content: bytes, found: Mapping[str, object]) -> Unapproved | None:
+    runs = {name: value for name, value in found.items() if value and TABLE[name].metadata["runs_code"]}
+    mark = approvals.fingerprint(path, content) if runs else ""
+    return Unapproved(path, runs, mark) if runs and not approvals.approved(approvals_path(), mark) else None
+
+
+def _parsed(path: Path, content: bytes) -> dict[str, object]:
     try:
         table = tomllib.loads(content.decode())
     except ValueError as error:

@@ -108,6 +108,11 @@ class Agent:
             "memory": persistent_memory,
         }
         self.settings = resolved or settings.load(flags, agent_folder=folder)
+        for file in () if resolved else self.settings.unapproved:
+            notice(
+                f"{file.path}: {' and '.join(file.values)} left out, since nobody has approved that file; "
+                f"`agentmem chat {agent_name}` on a terminal asks"
+            )
         self.confirm = confirm
         self._toolbox = Toolbox([*tools, *map(load, self.settings.tools)], timeout=self.settings.tool_timeout)
         self._model = model

@@ -9,17 +9,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentmem import settings
-from agentmem.cli import options, output
+from agentmem.cli import approval, options, output
 from agentmem.errors import UsageError
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
     from agentmem.agent import Agent
-    from agentmem.models.base import Piece
+    from agentmem.models.base import Piece, ToolCall
 
 
 def chat(
-    agent: options.AgentName,
+    agent: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="AGENT",
+            help="The agent's name.",
+            autocompletion=options.complete_agents,
+            show_default=False,
+        ),
+    ] = None,
     task: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TASK]...", help="What to say; - reads stdin too.", show_default=False),
@@ -61,6 +72,18 @@ def chat(
         str | None,
         typer.Option("--max-loops", metavar="N|auto", help="Model calls a task may take [default: 1]."),
     ] = None,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tool", metavar="MODULE:FUNCTION", help="A Python function the model may call; repeatable."
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Let tools run, and files name code to run, without asking.")
+    ] = False,
+    save: Annotated[
+        bool, typer.Option("--save", help="Keep these options in agent.toml, for every later chat.")
+    ] = False,
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="T", help="Sampling temperature, 0 to 2.")
     ] = None,
@@ -85,7 +108,10 @@ def chat(
     workspace: options.WorkspaceOption = None,
 ) -> None:
     """Talk to AGENT: one turn with a TASK or piped stdin, else a conversation."""
-    folder = Workspace(settings.workspace_root(workspace)).folder(agent)
+    shelf = Workspace(settings.workspace_root(workspace))
+    if agent is None:
+        raise UsageError(f"name an agent: agentmem chat AGENT; {_known(shelf)}")
+    folder = shelf.folder(agent)
     flags: dict[str, object] = {
         "model": model,
         "system_prompt": output.read_argument(system) if system else None,
@@ -97,17 +123,25 @@ def chat(
         "compression": False if no_compression else None,
         "memory": False if no_memory else None,
         "max_loops": max_loops,
+        "tools": tuple(tool) if tool else None,
         "temperature": temperature,
         "max_tokens": max_tokens,
         "timeout": timeout,
     }
-    resolved = settings.load(flags, agent_folder=folder)
+    resolved = approval.load(flags, folder, yes=yes)
+    tell = _silent if quiet else output.notice
+    if save:
+        _save(folder, {name: getattr(resolved, name) for name in flags if flags[name] is not None}, tell)
 
     def open_agent() -> Agent:
         from agentmem.agent import Agent
 
         return Agent(
-            agent, workspace_dir=workspace, resolved=resolved, notice=_silent if quiet else output.notice
+            agent,
+            workspace_dir=workspace,
+            resolved=resolved,
+            confirm=approval.confirm_calls(yes=yes, tell=tell),
+            notice=tell,
         )
 
     words = " ".join(task or [])
@@ -115,17 +149,45 @@ def chat(
         from agentmem.repl import run_repl  # type: ignore[attr-defined]  # on its way
 
         raise typer.Exit(run_repl(open_agent, name=agent, folder=folder, plain=plain, quiet=quiet))
-    said = "" if retry else _task(task or [])
+    said = "" if retry else _task(task or [], optional=save)
+    if not (said or retry):
+        return
+    # One reply can be passed on as it comes; of several, only the last is the answer.
+    one_reply = resolved.max_loops == 1 and not resolved.tools
+    stream = not (no_stream or json) and (one_reply or sys.stdout.isatty())
     with open_agent() as opened:
-        _one_turn(opened, said, retry=retry, stream=not (no_stream or json), json=json)
+        _one_turn(opened, said, retry=retry, stream=stream, json=json, tell=tell)
+
+
+def _known(shelf: Workspace) -> str:
+    names = shelf.names()
+    return f"there are: {', '.join(names)}" if names else "there are none yet, any new name makes one"
+
+
+def _save(folder: Path, given: Mapping[str, object], tell: Callable[[str], None]) -> None:
+    """Keep the options that were given.
+
+    Raises:
+        UsageError: none was.
+    """
+    from agentmem import agent_toml
+
+    if not given:
+        raise UsageError("nothing to save: give the options to keep, such as --model or --system")
+    path = agent_toml.save(folder, given)
+    tell(f"saved {', '.join(given)} in {output.shell_path(path)}")
 
 
 def _silent(_message: str) -> None:
     """Say nothing."""
 
 
-def _task(words: list[str]) -> str:
+def _task(words: list[str], *, optional: bool) -> str:
     """Return the task: the words, and piped stdin after a blank line.
+
+    Args:
+        words: as typed.
+        optional: there may be none; then it is "".
 
     Raises:
         UsageError: there is nothing to say.
@@ -136,15 +198,21 @@ def _task(words: list[str]) -> str:
     if forced or not sys.stdin.isatty():
         piped = sys.stdin.buffer.read().decode("utf-8", "replace")
     said = "\n\n".join(part for part in (text, piped) if part.strip())
-    if not said:
+    if not (said or optional):
         raise UsageError("nothing to say: give a TASK, pipe something in, or run it on a terminal")
     return said
 
 
-def _one_turn(agent: Agent, task: str, *, retry: bool, stream: bool, json: bool) -> None:
+def _one_turn(
+    agent: Agent, task: str, *, retry: bool, stream: bool, json: bool, tell: Callable[[str], None]
+) -> None:
     printer = _Printer() if stream else None
     on_piece = printer.take if printer else _ignore
-    answer = agent.retry(on_piece) if retry else agent.run(task, on_piece)
+
+    def on_result(call: ToolCall, result: str) -> None:
+        tell(approval.outcome(call, result))
+
+    answer = agent.retry(on_piece, on_result) if retry else agent.run(task, on_piece, on_result)
     if json:
         output.write_json(_as_json(agent, answer))
     elif printer:
@@ -158,7 +226,7 @@ def _ignore(_piece: Piece) -> None:
 
 
 def _as_json(agent: Agent, answer: str) -> dict[str, object]:
-    reply = agent.last_reply
+    reply, run = agent.last_reply, agent.last_run
     entry = next((turn.entry for turn in reversed(agent.short_memory.turns) if turn.entry), None)
     return {
         "agent": agent.agent_name,
@@ -167,26 +235,33 @@ def _as_json(agent: Agent, answer: str) -> dict[str, object]:
         "id": entry.stamp if entry else None,
         "finish": reply.finish or None,
         "usage": {
-            "prompt_tokens": reply.usage.prompt_tokens or None,
-            "completion_tokens": reply.usage.completion_tokens or None,
-            "cached_tokens": reply.usage.cached_tokens,
-            "cost": reply.usage.cost,
+            "prompt_tokens": run.usage.prompt_tokens or None,
+            "completion_tokens": run.usage.completion_tokens or None,
+            "cached_tokens": run.usage.cached_tokens,
+            "cost": run.usage.cost,
         },
+        "calls": run.calls,
+        "tool_calls": run.tool_calls,
+        "stopped": run.stopped or None,
     }
 
 
 class _Printer:
-    """Writes a reply to stdout as it arrives; a reader that goes away does not stop the turn from being kept."""
+    """Writes replies to stdout as they arrive; a reader that goes away does not stop the turn from being kept."""
 
     def __init__(self) -> None:
         self._text = ""
         self._gone = False
+        self._ended = False
 
     def take(self, piece: Piece) -> None:
-        from agentmem.models.base import TextDelta
+        from agentmem.models.base import Finish, TextDelta
 
         if isinstance(piece, TextDelta):
-            self._write(piece.text)
+            self._write(f"\n\n{piece.text}" if self._ended and self._text else piece.text)
+            self._ended = False
+        elif isinstance(piece, Finish):
+            self._ended = True
 
     def end(self) -> None:
         self._write("" if self._text.endswith("\n") else "\n")

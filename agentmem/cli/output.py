@@ -69,8 +69,13 @@ def confirm(question: str, command: str) -> bool:
     """
     if not interactive():
         raise UsageError(f"not done, since nobody can be asked; to do it: {command}")
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().casefold() in {"y", "yes"}
+    return ask(f"{question} [y/N]") in {"y", "yes"}
+
+
+def ask(question: str) -> str:
+    """Ask on the terminal; returns the answer in lower case, "" at its end."""
+    print(f"{question} ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold()
 
 
 def human_size(size: int) -> str:

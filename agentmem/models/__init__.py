@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentmem.errors import ConfigurationError
 from agentmem.models import providers
 from agentmem.models.providers import choose_model
 
@@ -39,7 +40,7 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
 
         return local.LocalModel(chosen, timeout=timeout, context_length=length)
     base = providers.api_base_for(settings, chosen)
-    key = providers.checked(key, chosen) or providers.key_for(settings, chosen, custom=bool(base))
+    key = providers.checked(key or _key(settings, chosen, custom=bool(base)), chosen)
     if providers.speaks_openai(chosen, base):
         from agentmem.models import openai_wire
 
@@ -57,6 +58,21 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
     return litellm_lane.LiteLLM(
         chosen, wire_name=wire_name, base=base, key=key, timeout=timeout, context_length=length
     )
+
+
+def _key(settings: Settings, name: str, *, custom: bool) -> str:
+    """Return the key from the provider's variables, else from the user's command; errors as `key_for`."""
+    try:
+        key = providers.key_for(settings, name, custom=custom)
+    except ConfigurationError:
+        if not settings.key_command:
+            raise
+        key = ""
+    if key or not settings.key_command:
+        return key
+    from agentmem.models.key_command import key_from
+
+    return key_from(settings.key_command)
 
 
 def warm(model: Model) -> None:
