@@ -216,6 +216,7 @@ class Terminal:
         """End the process if it still runs."""
         with contextlib.suppress(OSError, pexpect.ExceptionPexpect):
             self._child.close(force=True)
+        self._reader.join(LIMIT)
 
     def __enter__(self) -> Self:
         return self
@@ -227,7 +228,8 @@ class Terminal:
 
     def _answer(self, reply: str) -> None:
         if self._answers:
-            self._child.send(reply.encode())
+            with contextlib.suppress(OSError, ValueError):  # nobody is left to read it
+                self._child.send(reply.encode())
 
     def _read(self) -> None:
         while True:

@@ -29,6 +29,7 @@ class Window:
         meter: how full it is.
         compressor: what makes room, or None when nothing may.
         compactions: what the compactions so far did.
+        progress: told the part under way and the number of parts while room is being made.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Window:
         """
         self.compressor = compressor
         self.compactions: list[Compaction] = []
+        self.progress: Callable[[int, int], None] = lambda _part, _parts: None
         self._conversation = conversation
         self._model = model
         self._settings = settings
@@ -138,7 +140,7 @@ class Window:
             RequestTooLarge: it does not fit.
         """
         try:
-            self.compact(pending=pending, must_fit=must_fit)
+            self.compact(pending=pending, must_fit=must_fit, progress=self.progress)
         except (ModelError, CompactionFailed, MemoryChanged) as error:
             self._notice(f"not compacted: {error}")
         if pending not in self._conversation.turns:  # the file was edited, and read again, meanwhile

@@ -133,20 +133,20 @@ def chat(
     if save:
         _save(folder, {name: getattr(resolved, name) for name in flags if flags[name] is not None}, tell)
 
-    def open_agent() -> Agent:
+    def open_agent(notice: Callable[[str], None]) -> Agent:
         from agentmem.agent import Agent
 
         return Agent(
             agent,
             workspace_dir=workspace,
             resolved=resolved,
-            confirm=approval.confirm_calls(yes=yes, tell=tell),
-            notice=tell,
+            confirm=approval.confirm_calls(yes=yes, tell=notice),
+            notice=notice,
         )
 
     words = " ".join(task or [])
     if not (words or retry) and sys.stdin.isatty():
-        from agentmem.repl import run_repl  # type: ignore[attr-defined]  # on its way
+        from agentmem.repl import run_repl
 
         raise typer.Exit(run_repl(open_agent, name=agent, folder=folder, plain=plain, quiet=quiet))
     said = "" if retry else _task(task or [], optional=save)
@@ -155,7 +155,7 @@ def chat(
     # One reply can be passed on as it comes; of several, only the last is the answer.
     one_reply = resolved.max_loops == 1 and not resolved.tools
     stream = not (no_stream or json) and (one_reply or sys.stdout.isatty())
-    with open_agent() as opened:
+    with open_agent(tell) as opened:
         _one_turn(opened, said, retry=retry, stream=stream, json=json, tell=tell)
 
 

@@ -1,1 +1,117 @@
 """The chat session in a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from agentmem.errors import AgentMemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agentmem.agent import Agent
+    from agentmem.repl.chat import Chat
+    from agentmem.repl.history import InputHistory
+    from agentmem.repl.prompt import Prompt
+
+__all__ = ["run_repl"]
+
+
+def run_repl(
+    open_agent: Callable[[Callable[[str], None]], Agent],
+    *,
+    name: str,
+    folder: Path,
+    plain: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Talk to an agent until the person leaves; returns the exit status.
+
+    Args:
+        open_agent: opens the agent, given where its notices go; slow, so it runs in the background.
+        name: the agent's name.
+        folder: its folder.
+        plain: no colour, no Markdown, no redrawing.
+        quiet: no greeting and no notices.
+
+    Raises:
+        AgentMemError: the agent could not be opened.
+    """
+    from agentmem.repl.chat import Chat
+    from agentmem.repl.commands import Leave
+    from agentmem.repl.history import InputHistory
+    from agentmem.repl.keyboard import Keyboard
+    from agentmem.repl.prompt import Prompt
+    from agentmem.repl.signals import Ended, Signals
+    from agentmem.repl.stream import can_redraw
+
+    redraw = can_redraw(sys.stdout) and not plain
+    colour = redraw and not os.environ.get("NO_COLOR")
+    chat = Chat(
+        open_agent,
+        name=name,
+        folder=folder,
+        screen=sys.stdout,
+        redraw=redraw,
+        colour=colour,
+        unicode=draws_unicode(),
+        quiet=quiet,
+    )
+    history = InputHistory(folder)
+    prompt = Prompt(chat, history, colour=colour)
+    keyboard = Keyboard(sys.stdin, sys.stdout)
+
+    def pause() -> None:
+        chat.pause()
+        keyboard.release()
+
+    def resume() -> None:
+        keyboard.hold()
+        chat.resume()
+
+    signals = Signals(pause, resume, prompt.leave)
+    with keyboard.held(), signals.handled():
+        try:
+            while True:
+                signals.begin_turn()
+                try:
+                    _turn(chat, prompt, history)
+                except KeyboardInterrupt:
+                    continue
+        except (EOFError, Leave):
+            return 0
+        except Ended as end:
+            return 128 + end.number
+
+
+def _turn(chat: Chat, prompt: Prompt, history: InputHistory) -> None:
+    """Ask for one message and do what it says."""
+    from agentmem.repl import commands
+
+    text = prompt.ask()
+    if not text.strip():
+        return
+    try:
+        if text.startswith("/") and not text.startswith("//"):
+            commands.run(chat, text)
+            chat.show([()])
+        else:
+            chat.say(text[1:] if text.startswith("//") else text)
+    except AgentMemError as error:
+        if chat.opening.agent is None:
+            raise
+        chat.complain(error)
+    finally:
+        if (agent := chat.opening.agent) and agent.settings.memory:
+            history.keep(text)
+
+
+def draws_unicode() -> bool:
+    """Return whether the terminal's character set has more than ASCII."""
+    locale = os.environ.get("LC_ALL") or os.environ.get("LANG") or os.environ.get("LC_CTYPE") or ""
+    if locale in {"C", "POSIX"}:
+        return False
+    return (sys.stdout.encoding or "").casefold().replace("-", "") == "utf8"

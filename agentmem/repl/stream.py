@@ -116,6 +116,7 @@ class LiveReply:
         self._region = Region(self._write)
         self._visible = Visible()
         self._changed = threading.Condition()
+        self._drawing = threading.Lock()
         self._pieces: list[tuple[str, str]] = []
         self._closed = False
         self._flow: Flow | None = None
@@ -154,6 +155,17 @@ class LiveReply:
             self._changed.notify()
         self._thread.join()
 
+    def pause(self) -> None:
+        """Take the bar and the open rows off the screen, and draw no more until `resume`."""
+        self._drawing.acquire()
+        self._region.erase()
+        self._write(SHOW_CURSOR)
+
+    def resume(self) -> None:
+        """Draw again."""
+        self._write(HIDE_CURSOR)
+        self._drawing.release()
+
     def _take(self, kind: str, text: str) -> None:
         with self._changed:
             self._pieces.append((kind, text))
@@ -165,11 +177,12 @@ class LiveReply:
         self._write(HIDE_CURSOR)
         try:
             frame = 0
-            wait = 0.0
-            while not self._frame(frame):
+            while True:
+                with self._drawing:
+                    if self._frame(frame):
+                        break
                 frame += 1
-                wait = self._pause()
-                self._wait(wait)
+                self._wait(self._interval())
         finally:
             self._write(SHOW_CURSOR)
 
@@ -184,7 +197,7 @@ class LiveReply:
                     lambda: self._closed or self._pieces, max(0.0, end + 0.2 - time.monotonic())
                 )
 
-    def _pause(self) -> float:
+    def _interval(self) -> float:
         pause = max(_FRAME, self._cost / _BUSY)
         if self._region.written > _BYTES_PER_BYTE * self._taken + _BYTES_AT_ONCE:
             return max(pause, _RARE_FRAME)

@@ -1,0 +1,67 @@
+"""The keyboard while no prompt is open: nothing is echoed, nothing typed ahead is lost."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from agentmem.repl.region import SHOW_CURSOR
+
+if sys.platform != "win32":
+    import termios
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, TextIO
+
+PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
+
+
+class Keyboard:
+    """A terminal's input, which the next prompt will read.
+
+    Keys stay in the terminal's queue as they were typed, Enter as Enter. Only Ctrl-C and Ctrl-Z act at once,
+    and do not throw the queue away.
+    """
+
+    def __init__(self, keys: TextIO, screen: TextIO) -> None:
+        self._keys = keys
+        self._screen = screen
+        self._before: list[Any] | None = None
+
+    def hold(self) -> None:
+        """Stop the echo and begin to collect."""
+        if sys.platform == "win32":
+            return
+        with suppress(termios.error, ValueError, OSError):
+            mode = termios.tcgetattr(self._keys)
+            self._before = list(mode)
+            mode[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR)
+            mode[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
+            mode[3] |= termios.ISIG | termios.NOFLSH
+            # TCSANOW keeps what was typed before.
+            termios.tcsetattr(self._keys, termios.TCSANOW, mode)
+
+    def release(self) -> None:
+        """Put the terminal back as it was; what was typed waits for whoever reads next."""
+        self.write(PASTE_OFF + SHOW_CURSOR)
+        if sys.platform != "win32" and self._before is not None:
+            with suppress(termios.error, ValueError, OSError):
+                termios.tcsetattr(self._keys, termios.TCSANOW, self._before)
+            self._before = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Collect keys for as long as the context lasts."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.release()
+
+    def write(self, switch: str) -> None:
+        """Switch something on or off; a terminal that is gone does not mind."""
+        with suppress(OSError, ValueError):
+            self._screen.write(switch)
+            self._screen.flush()

@@ -1,0 +1,219 @@
+"""The prompt: keys, history, completion and the bar beneath."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.output.color_depth import ColorDepth
+from prompt_toolkit.renderer import CPR_Support
+from prompt_toolkit.styles import Style
+
+from agentmem.repl.commands import TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+    from agentmem.repl.chat import Chat
+
+_STYLE = Style.from_dict(
+    {
+        "bottom-toolbar": "noreverse",
+        "bar.name": "bold",
+        "bar.dim": "ansibrightblack",
+        "bar.calm": "ansigreen",
+        "bar.near": "ansiyellow",
+        "bar.full": "ansired",
+        "prompt": "bold ansicyan",
+        "hint": "ansibrightblack",
+    }
+)
+_MENU_ROWS = 6
+
+
+class SlashCompleter(Completer):
+    """Completes slash commands and their arguments."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Yield what can stand where the cursor is."""
+        del complete_event
+        text = document.text_before_cursor
+        if not text.startswith("/") or text.startswith("//") or "\n" in document.text:
+            return
+        name, space, argument = text[1:].partition(" ")
+        if not space:
+            for command in TABLE.values():
+                if command.name.startswith(name):
+                    shown = f"/{command.name} {command.argument}".rstrip()
+                    gap = " " if command.argument else ""
+                    yield Completion(
+                        f"/{command.name}{gap}", -len(text), display=shown, display_meta=command.help
+                    )
+        elif name in TABLE:
+            for choice in TABLE[name].choices(self._chat):
+                if choice.startswith(argument):
+                    yield Completion(choice, -len(argument))
+
+
+class Prompt:
+    """Asks for one message at a time.
+
+    Attributes:
+        multiline: Enter makes a new line and Alt-Enter sends.
+    """
+
+    def __init__(self, chat: Chat, history: History, *, colour: bool) -> None:
+        self.multiline = False
+        self._chat = chat
+        self._hint = ""
+        self._started = False
+        commanding = Condition(lambda: get_app().current_buffer.text.startswith("/"))
+        self._session: PromptSession[str] = PromptSession(
+            self._message,
+            multiline=True,
+            history=history,
+            key_bindings=self._bindings(),
+            completer=SlashCompleter(chat),
+            complete_while_typing=commanding,
+            reserve_space_for_menu=_MENU_ROWS,
+            bottom_toolbar=self._toolbar,
+            prompt_continuation=self._continuation,
+            enable_open_in_editor=True,
+            enable_suspend=True,
+            tempfile_suffix=".md",
+            style=_STYLE,
+            color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,
+        )
+        # No warning on the screen: the bar goes above the prompt instead.
+        self._session.app.renderer.cpr_not_supported_callback = self._session.app.invalidate
+        self._session.app.after_render += self._after_render
+        self._session.default_buffer.on_text_changed += self._forget_hint
+        chat.on_opened = self._on_opened
+        chat.print_above = self._print_above
+
+    def ask(self) -> str:
+        """Return what the person sends.
+
+        Raises:
+            EOFError: Ctrl-D.
+            AgentMemError: the agent could not be opened.
+        """
+        self._hint = ""
+        if self._chat.opening.agent:
+            self._chat.greet()
+        return self._session.prompt()
+
+    # What is drawn
+
+    def _message(self) -> StyleAndTextTuples:
+        sign = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} " if self._chat.unicode else "> "
+        if self._session.app.renderer.cpr_support is CPR_Support.NOT_SUPPORTED and not get_app().is_done:
+            # Such a terminal never gets the toolbar drawn.
+            return [*self._toolbar(), ("", "\n"), ("class:prompt", sign)]
+        return [("class:prompt", sign)]
+
+    def _continuation(self, width: int, line: int, wrapped: int) -> StyleAndTextTuples:
+        del line
+        return [("class:hint", " " * width if wrapped else ("· " if self._chat.unicode else ". "))]
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        if self._hint:
+            return [("class:hint", self._hint)]
+        width = get_app().output.get_size().columns
+        return [(f"class:bar.{style}" if style else "", text) for style, text in self._chat.bar(width)]
+
+    def _after_render(self, _app: object) -> None:
+        if not self._started:
+            # The first prompt is on the screen: now load what is heavy.
+            self._started = True
+            self._chat.opening.start()
+
+    def _forget_hint(self, _buffer: object) -> None:
+        self._hint = ""
+
+    # From the background
+
+    def _on_opened(self) -> None:
+        if error := self._chat.opening.error:
+            self.leave(error)
+        else:
+            self._print_above(self._chat.greet)
+
+    def leave(self, error: BaseException) -> bool:
+        """End an open prompt with an error; returns False where none is open."""
+        return self._on_loop(lambda: self._session.app.exit(exception=error))
+
+    def _print_above(self, show: Callable[[], None]) -> None:
+        """Print above the prompt if one is open, else right away."""
+
+        def show_above() -> None:
+            # Not run_in_terminal: it echoes what is typed meanwhile, and turns Enter into a new line.
+            renderer = self._session.app.renderer
+            renderer.erase()
+            show()
+            renderer.reset()
+            renderer.request_absolute_cursor_position()
+            self._session.app.invalidate()
+
+        if not self._on_loop(show_above):
+            show()
+
+    def _on_loop(self, act: Callable[[], object]) -> bool:
+        app = self._session.app
+        loop = app.loop
+        if not app.is_running or loop is None:
+            return False
+
+        def guarded() -> None:
+            if app.is_running and not app.is_done:
+                act()
+
+        loop.call_soon_threadsafe(guarded)
+        return True
+
+    # Keys
+
+    def _bindings(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("enter")
+        def _(event: KeyPressEvent) -> None:
+            if self.multiline:
+                event.current_buffer.newline(copy_margin=False)
+            else:
+                event.current_buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        def _(event: KeyPressEvent) -> None:
+            if self.multiline:
+                event.current_buffer.validate_and_handle()
+            else:
+                event.current_buffer.newline(copy_margin=False)
+
+        @keys.add("c-j")
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.newline(copy_margin=False)
+
+        @keys.add("c-c")
+        def _(event: KeyPressEvent) -> None:
+            if event.current_buffer.text:
+                event.current_buffer.reset()
+                self._hint = ""
+            else:
+                self._hint = "Ctrl-D leaves"
+                event.app.invalidate()
+
+        return keys

@@ -1,0 +1,116 @@
+"""What Ctrl-C and the signals that end or stop a program do while no prompt is open."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+_SAVING = "agentmem.memory"
+"""Where entries are written; an interruption there would lose what the person has seen already."""
+_AGAIN = 0.05
+"""Seconds after which a Ctrl-C that came while saving is tried again."""
+_IMPATIENT = 3
+"""Ctrl-C this often ends a turn that does not stop."""
+
+
+class Ended(BaseException):
+    """The program is to end: SIGTERM, or SIGHUP for a terminal that was closed.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Signals:
+    """Handlers for the length of a session.
+
+    The first Ctrl-C of a turn interrupts it, except while an entry is being written: then once that is
+    done. The second is ignored, for what came is being saved; the third interrupts that too.
+
+    Args:
+        pause: called before the program stops for Ctrl-Z.
+        resume: called when it goes on.
+        leave_prompt: ends an open prompt with an error; returns False where none is open.
+    """
+
+    def __init__(
+        self,
+        pause: Callable[[], None],
+        resume: Callable[[], None],
+        leave_prompt: Callable[[BaseException], bool],
+    ) -> None:
+        self._leave_prompt = leave_prompt
+        self._pause = pause
+        self._resume = resume
+        self._presses = 0
+        self._ending = False
+
+    def begin_turn(self) -> None:
+        """Let the next Ctrl-C interrupt."""
+        self._presses = 0
+
+    @contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle signals while the context lasts."""
+        wanted = {"SIGINT": self._interrupt, "SIGTERM": self._end, "SIGHUP": self._end, "SIGTSTP": self._stop}
+        before = {}
+        for name, handler in wanted.items():
+            number = getattr(signal, name, None)
+            # Someone who ignores a signal, such as nohup, meant it.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, handler)
+        try:
+            yield
+        finally:
+            for number, previous in before.items():
+                signal.signal(number, previous)
+
+    def _interrupt(self, _number: int, frame: FrameType | None) -> None:
+        if self._retried(signal.SIGINT, frame):
+            return
+        self._presses += 1
+        if self._presses == 1 or self._presses >= _IMPATIENT:
+            raise KeyboardInterrupt
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        if not self._ending and not self._retried(number, frame):
+            self._ending = True
+            if not self._leave_prompt(Ended(number)):
+                raise Ended(number)
+
+    def _retried(self, number: int, frame: FrameType | None) -> bool:
+        """Put a signal off while an entry is being written."""
+        if not _is_saving(frame):
+            return False
+        timer = threading.Timer(_AGAIN, signal.raise_signal, (number,))
+        timer.daemon = True
+        timer.start()
+        return True
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        self._pause()
+        ours = signal.signal(number, signal.SIG_DFL)
+        try:
+            signal.raise_signal(number)
+        finally:
+            signal.signal(number, ours)
+            with suppress(OSError):
+                self._resume()
+
+
+def _is_saving(frame: FrameType | None) -> bool:
+    while frame:
+        if str(frame.f_globals.get("__name__", "")).startswith(_SAVING):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,91 @@
+"""What slash commands show, as rows."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from agentmem.display import visible, visible_line
+from agentmem.repl.bar import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentmem.compressor import Compaction
+    from agentmem.entries import Entry
+    from agentmem.models.base import Usage
+    from agentmem.repl.markdown import Canvas
+    from agentmem.repl.region import Line
+    from agentmem.tokens import Meter
+
+BOLD, DIM, YOU, AGENT, OTHER = "1", "2", "1;36", "1;32", "1;33"
+
+
+def ago(when: datetime, now: datetime) -> str:
+    """Return how long ago something was, as people say it."""
+    seconds = (now - when).total_seconds()
+    for unit, size in (("year", 365 * 86400), ("month", 30 * 86400), ("week", 7 * 86400), ("day", 86400)):
+        if seconds >= size:
+            count = int(seconds // size)
+            return "yesterday" if unit == "day" and count == 1 else f"{count} {unit}{'s' * (count > 1)} ago"
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} ago"
+    return "just now" if seconds >= -timedelta(minutes=1).total_seconds() else "in the future"
+
+
+def entry_rows(number: int, entry: Entry, agent: str, canvas: Canvas, width: int) -> list[Line]:
+    """Return an entry with its heading, its text drawn as Markdown."""
+    style = {"User": YOU, agent: AGENT}.get(entry.role, OTHER)
+    note = f" ({entry.note})" if entry.note else ""
+    heading = ((style, visible_line(entry.role)), (DIM, f"  #{number} · {entry.stamp}{visible_line(note)}"))
+    text = f"{entry.text}\n\n{entry.aside.strip()}" if entry.aside.strip() else entry.text
+    return [heading, *canvas.markdown(visible(text), width), ()]
+
+
+def tokens_rows(meter: Meter, threshold: float | None, usage: Usage) -> list[Line]:
+    """Return how full the context window is and what the last reply took."""
+    about = "~" if meter.estimated else ""
+    used, length = meter.tokens, meter.context_length
+    rows = [
+        ("context", f"{about}{used:,} of {length:,} tokens, {about}{100 * used / length:.1f}%"),
+        ("free", f"{about}{max(0, length - used):,} tokens"),
+    ]
+    if threshold is None:
+        rows.append(("compaction", "off"))
+    else:
+        at = int(threshold * length)
+        rows.append(("compacts at", f"{at:,} tokens, {100 * threshold:.0f}%"))
+    if usage.prompt_tokens:
+        cached = f", {usage.cached_tokens:,} of them cached" if usage.cached_tokens else ""
+        rows.append(("last prompt", f"{usage.prompt_tokens:,} tokens{cached}"))
+    if usage.completion_tokens:
+        rows.append(("last reply", f"{usage.completion_tokens:,} tokens"))
+    rows.append(("last cost", "unknown" if usage.cost is None else f"${usage.cost:.4f}"))
+    return pairs(rows)
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> list[Line]:
+    """Return rows of a name and what it stands for."""
+    known = list(rows)
+    widest = max((len(name) for name, _ in known), default=0)
+    return [((DIM, f"{name:<{widest}}  "), ("", text)) for name, text in known]
+
+
+def compaction_rows(report: Compaction) -> list[Line]:
+    """Return what a compaction did, in one row."""
+    where = f" · raw log in archive/{report.archive}" if report.archive else ""
+    return [(("32", f"{short(report.before)} → {short(report.after)} tokens"), (DIM, where))]
+
+
+def greeting_rows(entries: Sequence[Entry], used: int, archives: int, now: datetime) -> list[Line]:
+    """Return what was loaded, in one row."""
+    if not entries and not archives:
+        return [((DIM, "new agent: nothing remembered yet"),)]
+    count = len(entries)
+    parts = [f"{count} {'entry' if count == 1 else 'entries'} loaded", f"~{short(used)} tokens"]
+    if entries:
+        parts.append(f"last seen {ago(entries[-1].when, now)}")
+    if archives:
+        parts.append(f"{archives} archive{'s' * (archives > 1)}: /archives")
+    return [((DIM, " · ".join(parts)),)]
