@@ -11,6 +11,7 @@ import os
 import secrets
 import stat
 import sys
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,15 @@ FILE_MODE = 0o600
 ARCHIVE_MODE = 0o400
 TEMP_PREFIX = ".tmp-"
 
-_BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
+_BY_DESCRIPTOR = {os.open, os.mkdir, os.unlink, os.rename, os.link, os.stat} <= os.supports_dir_fd
+_LINKS_LINKS = os.link in os.supports_follow_symlinks
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _CHUNK = 1 << 20
+# Windows refuses to replace a file that somebody has open, such as a reader or a virus scanner.
+_RENAME_WAITS = (0.01, 0.05, 0.25, 1.0) if os.name == "nt" else ()
 
 
 @contextmanager
@@ -58,6 +62,12 @@ def _reason(error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return "it is a symbolic link, which is not followed here"
     return error.strerror or str(error)
+
+
+def close(fd: int) -> None:
+    """Close a descriptor. What counts was synced before, so that an error here changes nothing."""
+    with suppress(OSError):
+        os.close(fd)
 
 
 def sync(fd: int) -> None:
@@ -119,13 +129,7 @@ class Folder:
             with writing(path):
                 make_folders(path)
         with reading(path):
-            if not _BY_DESCRIPTOR:
-                if path.is_symlink():
-                    raise OSError(errno.ELOOP, "")
-                if not path.is_dir():
-                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-                return cls(path, -1)
-            return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW | _CLOEXEC))
+            return cls(path, _open_folder(path, None))
 
     def __enter__(self) -> Self:
         return self
@@ -138,12 +142,26 @@ class Folder:
     def close(self) -> None:
         """Let go of the directory."""
         if self._fd >= 0:
-            os.close(self._fd)
+            close(self._fd)
             self._fd = -1
 
     def child(self, name: str, *, create: bool = False) -> Folder:
-        """Open a directory below this one; errors as `open`."""
-        return Folder.open(self.path / name, create=create)
+        """Open a directory below this one; arguments and errors as `open`."""
+        path = self.path / name
+        if create:
+            with writing(path):
+                self._make_child(name)
+        with reading(path):
+            return Folder(path, _open_folder(*self._at(name)))
+
+    def _make_child(self, name: str) -> None:
+        target, dir_fd = self._at(name)
+        try:
+            os.mkdir(target, FOLDER_MODE, dir_fd=dir_fd)
+        except FileExistsError:
+            return
+        os.chmod(target, FOLDER_MODE, dir_fd=dir_fd)  # whatever the umask
+        self.sync()
 
     def open_file(self, name: str, flags: int) -> int:
         """Open a regular file and return its descriptor; a new one gets mode 0600 whatever the umask.
@@ -163,7 +181,7 @@ class Folder:
             if flags & os.O_EXCL and hasattr(os, "fchmod"):
                 os.fchmod(fd, FILE_MODE)
         except BaseException:
-            os.close(fd)
+            close(fd)
             raise
         return fd
 
@@ -174,7 +192,7 @@ class Folder:
         try:
             yield fd
         finally:
-            os.close(fd)
+            close(fd)
 
     def read(self, name: str, offset: int = 0) -> bytes:
         """Return a file's bytes from an offset on.
@@ -200,7 +218,7 @@ class Folder:
                     os.fchmod(fd, mode)
                 sync(fd)
             finally:
-                os.close(fd)
+                close(fd)
             self.sync()
         except BaseException:
             with suppress(OSError):
@@ -211,23 +229,27 @@ class Folder:
         """Put new content under a name in one step: readers see the old bytes or the new ones.
 
         Raises:
-            OSError: the old content stands, unless only the directory could not be synced.
+            OSError: the old content stands.
         """
-        temporary = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
-        self.create(temporary, pieces, mode=mode)
+        fresh, former = _temporary_name(), _temporary_name()
+        self.create(fresh, pieces, mode=mode)
+        kept = renamed = False
         try:
-            self.rename(temporary, name)
+            # A second name for the old content: it can come back should the directory not be synced.
+            kept = self._link(name, former)
+            self.rename(fresh, name)
+            renamed = True
+            self.sync()
         except BaseException:
             with suppress(OSError):
-                self.remove(temporary)
+                if not renamed:
+                    self._discard(fresh)
+                elif kept:
+                    self.rename(former, name)
             raise
-        self.sync()
-
-    def rename(self, name: str, to: str) -> None:
-        """Give a file another name, replacing what has that name."""
-        source, dir_fd = self._at(name)
-        target, _ = self._at(to)
-        os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        finally:
+            if kept:
+                self._discard(former)
 
     def publish(self, name: str, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
         """Make a complete new file appear under a name that must be free, durably.
@@ -235,27 +257,58 @@ class Folder:
         Raises:
             OSError: FileExistsError when the name is taken, else as the system says; nothing is left behind.
         """
-        temporary = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
-        self.create(temporary, pieces, mode=mode)
+        fresh = _temporary_name()
+        self.create(fresh, pieces, mode=mode)
         try:
-            source, dir_fd = self._at(temporary)
-            target, _ = self._at(name)
-            try:
-                # A hard link fails where the name is taken; a rename would overwrite it.
-                os.link(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=False)
-            except FileExistsError:
-                raise
-            except OSError:  # file systems without hard links; the folder's lock keeps others of us away
+            # A hard link fails where the name is taken; a rename would overwrite it.
+            if not self._link(fresh, name):
                 if name in self.names():
-                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-                os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
-            else:
-                self.remove(temporary)
-        except BaseException:
-            with suppress(OSError):
-                self.remove(temporary)
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+                self.rename(fresh, name)
+            try:
+                self.sync()
+            except BaseException:
+                self._discard(name)
+                raise
+        finally:
+            self._discard(fresh)
+
+    def _discard(self, name: str) -> None:
+        """Remove a file that may be gone already; one failure is not taken for an answer."""
+        with suppress(FileNotFoundError):
+            try:
+                self.remove(name)
+            except FileNotFoundError:
+                raise
+            except OSError:
+                self.remove(name)
+
+    def _link(self, name: str, other: str) -> bool:
+        """Give a file a second name; returns False where that is impossible.
+
+        Raises:
+            FileExistsError: the other name is taken.
+        """
+        source, dir_fd = self._at(name)
+        target, _ = self._at(other)
+        try:
+            os.link(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=not _LINKS_LINKS)
+        except FileExistsError:
             raise
-        self.sync()
+        except OSError:  # no such file, or a file system without hard links
+            return False
+        return True
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a file another name, replacing what has that name."""
+        source, dir_fd = self._at(name)
+        target, _ = self._at(other)
+        for wait in _RENAME_WAITS:
+            with suppress(PermissionError):
+                os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+                return
+            time.sleep(wait)
+        os.replace(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
     def remove(self, name: str) -> None:
         """Delete one name; a link is deleted, not followed."""
@@ -278,7 +331,7 @@ class Folder:
             return self.path.is_dir()
         try:
             return os.path.samestat(os.fstat(self._fd), self.path.lstat())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def names(self) -> list[str]:
@@ -289,6 +342,29 @@ class Folder:
         if not name or "/" in name or os.sep in name or name in {".", ".."}:
             raise OSError(errno.EINVAL, f"not a plain file name: {name!r}")
         return (name, self._fd) if self._fd >= 0 else (str(self.path / name), None)
+
+
+def _open_folder(path: str | Path, dir_fd: int | None) -> int:
+    """Open a directory and return its descriptor, or -1 on systems that have none.
+
+    Raises:
+        OSError: ELOOP for a link, ENOTDIR for another file, else as the system says.
+    """
+    if not _BY_DESCRIPTOR:
+        kind = os.lstat(path).st_mode
+        if stat.S_ISLNK(kind) or not stat.S_ISDIR(kind):
+            raise OSError(errno.ELOOP if stat.S_ISLNK(kind) else errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        return -1
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW | _CLOEXEC, dir_fd=dir_fd)
+    except NotADirectoryError:
+        if stat.S_ISLNK(os.stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+        raise
+
+
+def _temporary_name() -> str:
+    return f"{TEMP_PREFIX}{secrets.token_hex(8)}"
 
 
 def make_folders(path: Path) -> None:

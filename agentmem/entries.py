@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 TERMINATOR = b"\n\n---\n\n"
 CUT_OFF = "<!-- entry was not closed -->"
@@ -21,17 +22,28 @@ SYSTEM = "System"
 SUMMARY_MARK = "[Compressed Memory Summary]"
 
 _CRLF_TERMINATOR = b"\r\n\r\n---\r\n\r\n"
+_RULE = TERMINATOR.rstrip()
+_CUT_OFF_END = f"\n\n{CUT_OFF}".encode() + TERMINATOR
 
 # Lines are split on \n alone: \r, \x0b, \x85 and U+2028 are ordinary characters in what people say.
 _HEADING = re.compile(
     rb"^### (?P<role>[^\n]+?) \xe2\x80\x94 (?P<stamp>\d{4}-\d\d-\d\dT[^\s<]+)"
-    rb"(?: <!-- (?P<note>[^\n]*?) -->)?[ \t]*(?P<end>\r?\n|\r?\Z)",
+    rb"(?: <!-- (?:(?P<size>\d{1,18}) bytes(?:, )?)?(?P<note>[^\n<>]*?) -->)?[ \t]*(?P<end>\r?\n|\r?\Z)",
     re.MULTILINE,
 )
+_NOTE = re.compile(r"(?!\d+ bytes|\s)[^<>]*(?<!\s)|")
 # Wider than _HEADING on purpose: whatever could be read as a heading gets its backslash.
 _LOOKALIKE = re.compile(r"^(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
 _ESCAPED = re.compile(r"^\\(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Parts(NamedTuple):
+    """What follows an entry's heading: escaped text, what was typed after its end, what its end lacks."""
+
+    text: bytes
+    aside: bytes
+    missing: bytes
 
 
 @dataclass(frozen=True)
@@ -53,36 +65,46 @@ class Entry:
     start: int = 0
 
     @cached_property
-    def _parts(self) -> tuple[str, str]:
+    def _parts(self) -> _Parts:
         heading = _HEADING.match(self.raw)
         if not heading:  # unreachable for what parse and make_entry build
             raise ValueError("an entry's bytes must begin with its heading")
-        body = self.raw[heading.end() :]
         # A CRLF file ends its entries with a CRLF terminator; ours never does, so a text's own \r is safe.
         crlf = heading["end"] == b"\r\n"
+        body = self.raw[heading.end() :].removeprefix(b"\r\n" if crlf else b"\n")
+        size = int(heading["size"]) if heading["size"] else None
+        if size is not None and body.startswith(TERMINATOR, size):
+            return _Parts(body[:size], body[size + len(TERMINATOR) :], b"")
         terminator = _CRLF_TERMINATOR if crlf and _CRLF_TERMINATOR in body else TERMINATOR
-        body = body.removeprefix(b"\r\n" if crlf else b"\n")
         text, found, aside = body.rpartition(terminator)
-        if not found:
-            text, aside = body, b""
-        return _ESCAPED.sub("", text.decode("utf-8", "surrogateescape")), aside.decode(
-            "utf-8", "surrogateescape"
-        )
+        if size is not None and len(body) < size + len(TERMINATOR) and not text.endswith(CUT_OFF.encode()):
+            # Shorter than it was written: a rule in it is one of its own, not its end.
+            rest = body[size:]
+            whole = len(body) >= size and TERMINATOR.startswith(rest)
+            return _Parts(body[:size], b"", TERMINATOR[len(rest) :] if whole else _CUT_OFF_END)
+        if found:
+            return _Parts(text, aside, b"")
+        return _Parts(body, b"", _missing_end(body, crlf=crlf))
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text as it was given; bytes that are not UTF-8 come as lone surrogates (`surrogateescape`)."""
-        return self._parts[0]
+        return _ESCAPED.sub("", self._parts.text.decode("utf-8", "surrogateescape"))
 
     @property
     def aside(self) -> str:
         """What stands between the entry's closing rule and the next heading: somebody typed it there."""
-        return self._parts[1]
+        return self._parts.aside.decode("utf-8", "surrogateescape")
 
     @property
     def terminated(self) -> bool:
         """Whether the entry has its closing rule; a last entry without it may be half of one."""
-        return self.raw.endswith((TERMINATOR, _CRLF_TERMINATOR))
+        return not self._parts.missing
+
+    @property
+    def closing(self) -> bytes:
+        """What has to follow the entry before another may."""
+        return self._parts.missing or (_blank_line(self._parts.aside) if self._parts.aside else b"")
 
     @property
     def end(self) -> int:
@@ -150,17 +172,21 @@ def count_headings(content: bytes) -> int:
 def make_entry(role: str, stamp: str, text: str, note: str = "") -> Entry:
     """Build an entry that reads back as exactly this role, stamp, text and note.
 
+    A text with a rule in it has its size in the heading, or the half of it that a crash leaves
+    could pass for the whole.
+
     Raises:
         ValueError: the role or the note cannot stand in a heading line.
     """
     if not role or role != role.strip() or not role.isprintable():
         raise ValueError(f"not a role: {role!r}")
-    if "\n" in note or "-->" in note or note != note.strip():
+    if not _NOTE.fullmatch(note) or not note.isprintable():
         raise ValueError(f"not a note: {note!r}")
-    comment = f" <!-- {note} -->" if note else ""
-    heading = f"### {role} — {stamp}{comment}\n\n"
-    body = _LOOKALIKE.sub(r"\\", storable(text))
-    return Entry(role, stamp, note, heading.encode() + body.encode() + TERMINATOR)
+    body = _LOOKALIKE.sub(r"\\", storable(text)).encode()
+    size = f"{len(body)} bytes" if _RULE in body else ""
+    comment = ", ".join(part for part in (size, note) if part)
+    heading = f"### {role} — {stamp}{f' <!-- {comment} -->' if comment else ''}\n\n"
+    return Entry(role, stamp, note, heading.encode() + body + TERMINATOR)
 
 
 def make_header(conversation: str, created: str, continues: str = "") -> bytes:
@@ -196,17 +222,23 @@ def closing(tail: bytes) -> bytes:
     """Return the bytes that close a file's unterminated tail, so that an append is not fused to it.
 
     Args:
-        tail: the file's last entry (or its end, if that is shorter), or its whole content.
+        tail: the file's last entry, or its whole content.
     """
-    if not tail or tail.endswith((TERMINATOR, _CRLF_TERMINATOR)):
-        return b""
     entries = parse(tail).entries
-    if not entries or entries[-1].aside:  # a header, or a person's lines: a blank line is all it takes
-        return b"\n\n"[min(len(tail) - len(tail.rstrip(b"\n")), 2) :]
-    for size in (len(TERMINATOR) - 1, len(TERMINATOR) - 2):
-        if tail.endswith(TERMINATOR[:size]):
-            return TERMINATOR[size:]  # only line ends are missing, the text is whole
-    return f"\n\n{CUT_OFF}".encode() + TERMINATOR
+    return entries[-1].closing if entries else _blank_line(tail)
+
+
+def _blank_line(tail: bytes) -> bytes:
+    """Return the line ends that a header or a person's lines lack before a heading may follow."""
+    return b"\n\n"[min(len(tail) - len(tail.rstrip(b"\n")), 2) :] if tail else b""
+
+
+def _missing_end(body: bytes, *, crlf: bool) -> bytes:
+    terminator = _CRLF_TERMINATOR if crlf else TERMINATOR
+    for size in range(len(terminator) - 1, len(terminator.rstrip()) - 1, -1):
+        if body.endswith(terminator[:size]):
+            return terminator[size:]  # only line ends are missing, the text is whole
+    return _CUT_OFF_END
 
 
 def storable(text: str) -> str:

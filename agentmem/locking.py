@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, read_at
+from agentmem.durable import Folder, close, read_at
 from agentmem.errors import FolderLocked, MemoryUnwritable
 from agentmem.workspace import PRIVATE_FOLDER
 
@@ -45,7 +45,7 @@ def locked(folder: Folder, timeout: float, *, create: bool = True, name: str = L
             with suppress(OSError):
                 unlock_descriptor(fd)
     finally:
-        os.close(fd)
+        close(fd)
 
 
 def _open(folder: Folder, name: str, *, create: bool) -> int:

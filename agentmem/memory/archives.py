@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.durable import ARCHIVE_MODE, TEMP_PREFIX, Folder
+from agentmem.durable import ARCHIVE_MODE, TEMP_PREFIX, Folder, writing
 from agentmem.errors import MemoryUnreadable, NotFound
 from agentmem.workspace import ARCHIVE_FOLDER
 
@@ -82,7 +82,7 @@ def add_archive(folder: Folder, content: bytes, when: datetime) -> str:
     The copy appears under its name only once it is complete. Nothing that exists is overwritten.
 
     Raises:
-        OSError: nothing was archived.
+        StorageError: nothing was archived.
     """
     return shelve(folder, f"history_{when:%Y-%m-%d_%H-%M-%S}.md", [content])
 
@@ -96,7 +96,7 @@ def shelve(folder: Folder, wanted: str, pieces: Iterable[bytes]) -> str:
     """Put a new file into the archive, durably, and return its name: the wanted one or the next that is free.
 
     Raises:
-        OSError: nothing was archived.
+        StorageError: nothing was archived.
     """
     stem = wanted.removesuffix(".md")
     with folder.child(ARCHIVE_FOLDER, create=True) as shelf:
@@ -104,8 +104,8 @@ def shelve(folder: Folder, wanted: str, pieces: Iterable[bytes]) -> str:
         number = 1
         while (name := f"{stem}.md" if number == 1 else f"{stem}_{number}.md") in taken:
             number += 1
-        shelf.publish(name, pieces, mode=ARCHIVE_MODE)
-    folder.sync()
+        with writing(shelf.path):
+            shelf.publish(name, pieces, mode=ARCHIVE_MODE)
     return name
 
 

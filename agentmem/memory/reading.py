@@ -99,7 +99,7 @@ def read_tail(fd: int, size: int, count: int) -> Document:
         content = read_at(fd, start, size - start)
         if start:
             # A chunk may begin in the middle of a line that only looks like a heading without its start.
-            skipped = content.find(b"\n") + 1
+            skipped = content.find(b"\n") + 1 or len(content)
             content, start = content[skipped:], start + skipped
         document = parse(content, start)
         if len(document.entries) >= count or length >= size:

@@ -6,11 +6,12 @@ import os
 import secrets
 import shutil
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from agentmem.durable import Folder, read_at, reading, sync, write_all, writing
+from agentmem.durable import Folder, close, read_at, reading, sync, write_all, writing
 from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError
 from agentmem.locking import locked
@@ -104,7 +105,7 @@ class Memory:
             try:
                 return self._append_to(folder, fd, (role, text, note), cursor)
             finally:
-                os.close(fd)
+                close(fd)
 
     def _append_to(self, folder: Folder, fd: int, said: tuple[str, str, str], cursor: Cursor | None) -> Entry:
         before = os.fstat(fd)
@@ -112,7 +113,8 @@ class Memory:
         role, text, note = said
         when = self._new_time(folder, tail.entries[-1] if tail.entries else None)
         entry = make_entry(role, format_stamp(when), self._redact(storable(text)), note)
-        block = closing(tail.raw) + entry.raw
+        start = closing(tail.raw)
+        block = start + entry.raw
         try:
             write_all(fd, block)
             sync(fd)
@@ -122,7 +124,7 @@ class Memory:
             raise
         if cursor and cursor.is_at(before):
             cursor.advance(block, os.fstat(fd))
-        return entry
+        return replace(entry, start=before.st_size + len(start))
 
     def stored(self, role: str, stamp: str, text: str, note: str = "") -> Entry:
         """Return an entry as it would be stored under a timestamp it already has; nothing is written.
@@ -156,7 +158,7 @@ class Memory:
 
     def _create(self, folder: Folder) -> None:
         name = f"{self.folder.name}_id_{uuid4()}_conversation"
-        folder.create(MEMORY_FILE, [make_header(name, format_stamp(self._clock()))])
+        folder.publish(MEMORY_FILE, [make_header(name, format_stamp(self._clock()))])
 
     def fold(self, snapshot: Snapshot, summary: str, kept: Sequence[Entry] = ()) -> rewriting.Fold:
         """Archive MEMORY.md and replace it by a summary and the kept entries.
@@ -263,6 +265,8 @@ class Memory:
 
     def tail(self, count: int) -> tuple[list[Entry], int]:
         """Return the last entries and the number of entries before them, in constant memory; errors as `read`."""
+        if not self.exists():
+            return [], 0
         with self._steady() as folder, folder.opened(MEMORY_FILE, os.O_RDONLY) as fd:
             size = os.fstat(fd).st_size
             entries = list(read_tail(fd, size, max(count, 1)).entries)[-count:] if count else []
@@ -337,7 +341,8 @@ class Memory:
     def _new_time(self, folder: Folder, newest: Entry | None) -> datetime:
         """Return a time that no entry of the folder has; the clock's own unless it stood still or went back."""
         when = self._clock()
-        if newest and when <= newest.when:
+        may_be_taken = when <= newest.when if newest else bool(list_archives(folder))
+        if may_be_taken:
             taken = {entry.when for content in self._contents(folder) for entry in parse(content).entries}
             while when in taken:
                 when += _MICROSECOND
