@@ -11,7 +11,10 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TERMINATOR = b"\n\n---\n\n"
 CUT_OFF = "<!-- entry was not closed -->"
@@ -31,6 +34,7 @@ _HEADING = re.compile(
     rb"(?: <!-- (?:(?P<size>\d{1,18}) bytes(?:, )?)?(?P<note>[^\n<>]*?) -->)?[ \t]*(?P<end>\r?\n|\r?\Z)",
     re.MULTILINE,
 )
+_HEADING_START = b"\n### "
 _NOTE = re.compile(r"(?!\d+ bytes|\s)[^<>]*(?<!\s)|")
 # Wider than _HEADING on purpose: whatever could be read as a heading gets its backslash.
 _LOOKALIKE = re.compile(r"^(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
@@ -142,7 +146,7 @@ def parse(content: bytes, base: int = 0) -> Document:
         content: the file's bytes, or its tail.
         base: offset of `content` in the file, in bytes, for `Entry.start`.
     """
-    headings = list(_HEADING.finditer(content))
+    headings = list(_headings(content))
     if not headings:
         return Document(content, ())
     starts = [heading.start() for heading in headings]
@@ -159,14 +163,37 @@ def parse(content: bytes, base: int = 0) -> Document:
     return Document(content[: starts[0]], entries)
 
 
+def _headings(content: bytes) -> Iterator[re.Match[bytes]]:
+    # Looking for the bytes first is four times as fast as the expression alone.
+    at = 0
+    while True:
+        heading = _HEADING.match(content, at)
+        if heading:
+            yield heading
+        at = content.find(_HEADING_START, at) + 1
+        if not at:
+            return
+
+
 def count_headings(content: bytes) -> int:
     """Return how many entries begin in bytes that start at the start of a line."""
-    count = 1 if _HEADING.match(content) else 0
-    at = content.find(b"\n### ")
-    while at >= 0:
-        count += 1 if _HEADING.match(content, at + 1) else 0
-        at = content.find(b"\n### ", at + 1)
-    return count
+    return sum(1 for _ in _headings(content))
+
+
+def find_last(content: bytes, count: int) -> int | None:
+    """Return where the last `count` entries begin, or None where fewer do.
+
+    Args:
+        content: bytes that start at the start of a line.
+        count: entries wanted, at least 1.
+    """
+    at = len(content)
+    while at > 0:
+        at = content.rfind(_HEADING_START, 0, at)
+        count -= bool(_HEADING.match(content, at + 1))
+        if not count:
+            return at + 1
+    return None
 
 
 def make_entry(role: str, stamp: str, text: str, note: str = "") -> Entry:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LOCK_FILE = "lock"
 _POLL = 0.005  # seconds between two tries; a holder usually leaves after one fsync
+_PID_WIDTH = 20
 _UNSUPPORTED = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
 
 
@@ -72,7 +73,7 @@ def _acquire(fd: int, folder: Folder, timeout: float) -> None:
     try:
         while not lock_descriptor(fd, blocking=False):
             if time.monotonic() >= deadline:
-                holder = read_at(fd, 0, 20).decode("ascii", "replace").strip() or "unknown"
+                holder = read_at(fd, 0, _PID_WIDTH).decode("ascii", "replace").strip() or "unknown"
                 raise FolderLocked(
                     f"{folder.path} is in use by process {holder}; try again when that has ended"
                 )
@@ -84,8 +85,10 @@ def _acquire(fd: int, folder: Folder, timeout: float) -> None:
                 "that has"
             ) from error
         raise MemoryUnwritable(f"cannot lock {folder.path}: {error.strerror}") from error
-    # The pid is a courtesy to whoever waits; a full disk must not stop the work itself.
+    # The pid is a courtesy to whoever waits; a full disk must not stop the work itself. It has a fixed
+    # width and is left alone where it stands already: a file that grows would double the cost of a sync.
+    mine = f"{os.getpid():<{_PID_WIDTH}}".encode()
     with suppress(OSError):
-        os.ftruncate(fd, 0)
-        os.lseek(fd, 0, os.SEEK_SET)
-        os.write(fd, str(os.getpid()).encode())
+        if read_at(fd, 0, _PID_WIDTH) != mine:
+            os.lseek(fd, 0, os.SEEK_SET)
+            os.write(fd, mine)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from agentmem.durable import read_at
-from agentmem.entries import Document, count_headings, parse
+from agentmem.entries import Document, count_headings, find_last, parse
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
 
-_TAIL = 1 << 16  # bytes; most last entries fit, the rest take another round
+_TAIL = 1 << 14  # bytes; most last entries fit, the rest take another round
 _CHUNK = 1 << 20
 
 
@@ -86,7 +86,7 @@ def digest(content: bytes) -> bytes:
 def read_tail(fd: int, size: int, count: int) -> Document:
     """Return at least the last `count` entries of a file, fewer only when it has no more.
 
-    What precedes them is left out of the header unless the whole file was read.
+    The header is read only where there are fewer entries.
 
     Args:
         fd: the open file.
@@ -101,9 +101,12 @@ def read_tail(fd: int, size: int, count: int) -> Document:
             # A chunk may begin in the middle of a line that only looks like a heading without its start.
             skipped = content.find(b"\n") + 1 or len(content)
             content, start = content[skipped:], start + skipped
-        document = parse(content, start)
-        if len(document.entries) >= count or length >= size:
-            return Document(b"" if start else document.header, document.entries[-count:])
+        first = find_last(content, count)
+        if first is not None:
+            return parse(content[first:], start + first)
+        if length >= size:
+            document = parse(content)
+            return Document(document.header, document.entries[-count:])
         length *= 4
 
 
