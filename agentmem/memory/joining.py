@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agentmem.durable import Folder
-    from agentmem.entries import Entry
+    from agentmem.entries import Document
 
 
 def join(
@@ -32,7 +32,7 @@ def join(
     conversation = header_field(document.header, "Conversation")
     for name, entries in archives:
         shelve(folder, name, _headed(make_header(conversation, format_stamp(when)), entries))
-    folder.replace(MEMORY_FILE, _headed(document.header, _merged(document.entries, incoming)))
+    folder.replace(MEMORY_FILE, _headed(document.header, _merged(document, incoming)))
 
 
 def _headed(header: bytes, entries: Iterable[bytes]) -> Iterator[bytes]:
@@ -40,11 +40,11 @@ def _headed(header: bytes, entries: Iterable[bytes]) -> Iterator[bytes]:
     yield from entries
 
 
-def _merged(present: tuple[Entry, ...], incoming: Iterable[tuple[datetime, bytes]]) -> Iterator[bytes]:
-    """Yield both in the order of their times; each keeps its own order, whatever its times say."""
-    standing = ((entry.when, False, entry.raw) for entry in present)
+def _merged(present: Document, incoming: Iterable[tuple[datetime, bytes]]) -> Iterator[bytes]:
+    """Yield the entries of both in the order of their times; each keeps its own order, whatever its times say."""
+    standing = ((entry.when, False, entry.raw) for entry in present.entries)
     arriving = ((time, True, raw) for time, raw in incoming)
-    before = b""
+    before = present.header
     for _, new, raw in heapq.merge(standing, arriving, key=lambda each: each[0]):
         if new and before:
             yield closing(before)
