@@ -6,6 +6,7 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from tests.loopback import Provider
@@ -14,6 +15,10 @@ from tests.requires import missing
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+# Time limits belong in the benchmark: a busy machine must not fail a test.
+hypothesis.settings.register_profile("agentmem", deadline=None)
+hypothesis.settings.load_profile("agentmem")
 
 _KEEP = frozenset({"PATH", "PYTHONPATH", "PYTHONHASHSEED", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "TZ"})
 _KEEP_STARTS = ("PYTEST_", "COV_", "COVERAGE_", "SYSTEM", "WIN", "COMSPEC", "PATHEXT", "TEMP", "TMP")
