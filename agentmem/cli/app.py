@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from agentmem import __version__
-from agentmem.cli import archives, chat, compact, export, forget, import_, search, show
+from agentmem.cli.loading import LazyGroup
 
 app = typer.Typer(
     name="agentmem",
+    cls=LazyGroup,
     no_args_is_help=True,
     # Plain help: rich would double the time that --help takes.
     rich_markup_mode=None,
@@ -32,13 +33,3 @@ def options(
     ] = False,
 ) -> None:
     """Talk to LLM agents that remember, in files you own."""
-
-
-app.command()(chat.chat)
-app.command()(show.show)
-app.command()(compact.compact)
-app.command()(archives.archives)
-app.command()(forget.forget)
-app.command()(search.search)
-app.command()(export.export)
-app.command("import")(import_.import_)

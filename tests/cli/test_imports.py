@@ -14,8 +14,9 @@ from tests.program import environment
 if TYPE_CHECKING:
     from pathlib import Path
 
-# pydantic is missing here on purpose: typer itself loads it to convert a command's options.
-HEAVY = frozenset({"litellm", "openai", "httpx", "tiktoken", "prompt_toolkit", "rich", "xllamacpp"})
+HEAVY = frozenset(
+    {"litellm", "openai", "httpx", "tiktoken", "prompt_toolkit", "pydantic", "rich", "xllamacpp"}
+)
 SCRIPT = """
 import sys
 from agentmem.cli import main
@@ -42,6 +43,7 @@ def loaded(*words: str) -> set[str]:
     [
         ["--version"],
         ["--help"],
+        ["show", "--help"],
         ["chat", "--help"],
         ["show"],
         ["show", "Ada"],
