@@ -37,7 +37,7 @@ def test_thirty_turns_in_a_small_window_lose_nothing(workspace: Path) -> None:
     notices: list[str] = []
     told = [f"Fact {number}: the {number}th locker holds parcel P-{number * 37:05}." for number in range(30)]
     replaced: list[bytes] = []
-    flags = {"model": "local", "context_length": 800, "max_tokens": 24, "summarizer_max_tokens": 100}
+    flags = {"model": "local", "context_length": 800, "max_tokens": 12, "summarizer_max_tokens": 64}
     with Agent("Ada", resolved=settings.load(flags), notice=notices.append) as agent:
         memory = agent.short_memory.memory
         assert memory is not None
