@@ -6,7 +6,10 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+
+from agentmem.consent import record
 
 ROOT = Path(__file__).parent.parent
 COMMAND = [sys.executable, "-m", "agentmem"]
@@ -40,3 +43,8 @@ def run(*words: str, stdin: str | bytes = b"", cwd: Path | None = None, **more: 
         check=False,
     )
     return Ran(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def agree(workspace: Path) -> None:
+    """Put on record that the owner of a workspace was asked and said yes, so that nobody is asked again."""
+    record(workspace, datetime.now().astimezone(), agreed=True)

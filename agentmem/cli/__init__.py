@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
 from agentmem.cli.app import app
-from agentmem.display import visible_line
+from agentmem.display import visible, visible_line
 from agentmem.errors import AgentMemError
 
 if TYPE_CHECKING:
@@ -19,9 +22,13 @@ __all__ = ["app", "main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; `argv` is without the program's name."""
     try:
-        app(args=argv, prog_name="agentmem")
+        status = app(args=argv, prog_name="agentmem", standalone_mode=False)
+        return status if isinstance(status, int) else 0
     except AgentMemError as error:
         _report(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        _report_usage(error)
         return error.exit_code
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
@@ -32,8 +39,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _report(f"internal error: {type(error).__name__}: {error}; AGENTMEM_DEBUG=1 shows where")
         return 1
-    return 0
 
 
 def _report(message: str) -> None:
     print(f"agentmem: {visible_line(message)}", file=sys.stderr)
+
+
+def _report_usage(error: typer.TyperException) -> None:
+    """Print what Typer says about the arguments, whose words may hold anything."""
+    text = io.StringIO()
+    show = getattr(error, "show", None)
+    if show:
+        show(file=text)
+    sys.stderr.write(visible(text.getvalue() or f"Error: {error.format_message()}\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentmem import settings
-from agentmem.cli import approval, options, output
+from agentmem.cli import agreement, approval, options, output
+from agentmem.display import Visible
 from agentmem.errors import UsageError
 from agentmem.workspace import Workspace
 
@@ -145,13 +147,16 @@ def chat(
         )
 
     words = " ".join(task or [])
-    if not (words or retry) and sys.stdin.isatty():
+    conversation = not (words or retry) and sys.stdin.isatty()
+    said = "" if retry or conversation else _task(task or [], optional=save)
+    if not (said or retry or conversation):
+        return
+    kept = agreement.may_keep(agent, folder, resolved, quiet=quiet)
+    resolved = dataclasses.replace(resolved, memory=kept)
+    if conversation:
         from agentmem.repl import run_repl
 
         raise typer.Exit(run_repl(open_agent, name=agent, folder=folder, plain=plain, quiet=quiet))
-    said = "" if retry else _task(task or [], optional=save)
-    if not (said or retry):
-        return
     # One reply can be passed on as it comes; of several, only the last is the answer.
     one_reply = resolved.max_loops == 1 and not resolved.tools
     stream = not (no_stream or json) and (one_reply or sys.stdout.isatty())
@@ -218,7 +223,7 @@ def _one_turn(
     elif printer:
         printer.end()
     else:
-        output.write(f"{answer}\n")
+        output.write_text(f"{answer}\n")
 
 
 def _ignore(_piece: Piece) -> None:
@@ -253,17 +258,20 @@ class _Printer:
         self._text = ""
         self._gone = False
         self._ended = False
+        self._visible = Visible() if sys.stdout.isatty() else None
 
     def take(self, piece: Piece) -> None:
         from agentmem.models.base import Finish, TextDelta
 
         if isinstance(piece, TextDelta):
-            self._write(f"\n\n{piece.text}" if self._ended and self._text else piece.text)
+            text = f"\n\n{piece.text}" if self._ended and self._text else piece.text
+            self._write(self._visible.feed(text) if self._visible else text)
             self._ended = False
         elif isinstance(piece, Finish):
             self._ended = True
 
     def end(self) -> None:
+        self._write(self._visible.flush() if self._visible else "")
         self._write("" if self._text.endswith("\n") else "\n")
 
     def _write(self, text: str) -> None:

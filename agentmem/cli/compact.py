@@ -73,7 +73,7 @@ def compact(
             }
         )
     elif dry_run:
-        output.write(f"{report.summary}\n")
+        output.write_text(f"{report.summary}\n")
     output.notice(summary_line(report.before, report.after, report.archive))
 
 

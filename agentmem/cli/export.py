@@ -48,7 +48,7 @@ def export(
     pieces = EXPORTS[format_](selected(memory, selection, archives=archives), agent)
     if target is None:
         for piece in pieces:
-            output.write(piece)
+            output.write_text(piece)
         return
     _write_file(target, pieces, force=force)
     output.notice(f"wrote {target}")

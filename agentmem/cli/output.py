@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from agentmem.display import visible_line
+from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ def end_quietly_on_closed_pipe() -> None:
 def write(text: str) -> None:
     """Write data to stdout, whatever the locale's encoding can carry."""
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+
+
+def write_text(text: str) -> None:
+    """Write text that may hold anything: made safe where stdout is a terminal, as it is where it is not."""
+    write(visible(text) if sys.stdout.isatty() else text)
 
 
 def write_bytes(content: bytes) -> None:
@@ -72,10 +77,13 @@ def confirm(question: str, command: str) -> bool:
     return ask(f"{question} [y/N]") in {"y", "yes"}
 
 
-def ask(question: str) -> str:
-    """Ask on the terminal; returns the answer in lower case, "" at its end."""
+def ask(question: str, *, at_end: str = "") -> str:
+    """Ask on the terminal; returns the answer in lower case, or `at_end` when the input ends instead."""
     print(f"{question} ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().casefold()
+    line = sys.stdin.readline()
+    if not line:
+        print(file=sys.stderr)
+    return line.strip().casefold() if line else at_end
 
 
 def human_size(size: int) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from agentmem import Agent, settings
 from tests.loopback import Answer
-from tests.program import ROOT, run
+from tests.program import ROOT, agree, run
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ CALL = Answer(calls=(("peek", {"place": "attic"}),))
 
 
 @pytest.fixture
-def elsewhere(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(provider: Provider, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current directory, where a module with a tool lies that leaves traces."""
+    agree(workspace)
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "snoop.py").write_text(TOOLS)

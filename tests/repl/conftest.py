@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.program import agree
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def chat(provider: Provider, workspace: Path) -> Iterator[Chat]:
     """Start `agentmem chat Ada` on a terminal and wait for its prompt."""
     del provider
-    workspace.mkdir(exist_ok=True)
+    agree(workspace)
     with ExitStack() as stack:
 
         def start(

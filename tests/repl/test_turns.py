@@ -189,4 +189,4 @@ def test_no_memory_keeps_no_history_either(chat: Chat, provider: Provider, works
     terminal.wait_prompt()
     terminal.send("\x04")
     terminal.wait_end()
-    assert not [path for path in workspace.rglob("*") if path.is_file()]
+    assert not (workspace / "agents").exists()
