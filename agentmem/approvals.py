@@ -6,7 +6,6 @@ loses the one it had.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 def fingerprint(path: Path, content: bytes) -> str:
     """Return what an approval covers: these bytes in this place."""
+    import hashlib
+
     return hashlib.sha256(os.fsencode(os.path.realpath(path)) + b"\0" + content).hexdigest()
 
 

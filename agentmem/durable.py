@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 import sys
 import time
@@ -364,7 +363,7 @@ def _open_folder(path: str | Path, dir_fd: int | None) -> int:
 
 
 def _temporary_name() -> str:
-    return f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+    return f"{TEMP_PREFIX}{os.urandom(8).hex()}"
 
 
 def make_folders(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from agentmem.entries import format_stamp, parse, parse_stamp
 from agentmem.errors import AgentMemError
-from agentmem.formats import Left, open_import
+from agentmem.formats.registry import Left, open_import
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentmem.entries import Entry
-    from agentmem.formats import Taken
+    from agentmem.formats.registry import Taken
     from agentmem.memory import Memory
 
 _TICK = timedelta(microseconds=1)

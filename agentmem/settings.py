@@ -22,11 +22,6 @@ from agentmem import approvals
 from agentmem.errors import AgentMemError, ConfigurationError, UsageError
 from agentmem.workspace import AGENT_SETTINGS
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -293,6 +288,12 @@ def _unapproved(path: Path, content: bytes, found: Mapping[str, object]) -> Unap
 
 
 def _parsed(path: Path, content: bytes) -> dict[str, object]:
+    if not content:
+        return {}
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         table = tomllib.loads(content.decode())
     except ValueError as error:

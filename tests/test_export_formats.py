@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentmem.entries import parse
-from agentmem.formats import EXPORTS, Exported, exported
+from agentmem.formats.registry import EXPORTS, Exported, exported
 
 texts = st.text(st.characters(exclude_categories=[])) | st.sampled_from(
     ["### Ada — 2026-04-20T18:33:15\n", "<script>alert(1)</script>", "```\n</pre>\n```", "\udcff\n\n---\n\n"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentmem.entries import make_entry, make_header
 from agentmem.errors import ImportRefused
-from agentmem.formats import EXPORTS, Exported, Left, Taken, open_import
+from agentmem.formats.registry import EXPORTS, Exported, Left, Taken, open_import
 
 if TYPE_CHECKING:
     from pathlib import Path

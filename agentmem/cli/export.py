@@ -14,7 +14,7 @@ import typer
 from agentmem.cli import options, output
 from agentmem.entries import Entry, parse
 from agentmem.errors import AgentMemError, UsageError
-from agentmem.formats import EXPORTS, Exported, exported
+from agentmem.formats.registry import EXPORTS, Exported, exported
 from agentmem.memory import Memory
 from agentmem.selection import Selection
 

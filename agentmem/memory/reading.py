@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -35,6 +34,8 @@ class Cursor:
     """How far a process has read MEMORY.md, and how it recognises that this part still stands."""
 
     def __init__(self, content: bytes, status: os.stat_result | None) -> None:
+        import hashlib
+
         self.size = len(content)
         self._hash = hashlib.blake2b(content)
         self._identity = identity(status) if status else ()
@@ -80,6 +81,8 @@ def identity(status: os.stat_result) -> tuple[int, ...]:
 
 def digest(content: bytes) -> bytes:
     """Return the BLAKE2b digest of bytes."""
+    import hashlib
+
     return hashlib.blake2b(content).digest()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -223,7 +222,7 @@ class Memory:
             StorageError: something is left, under a name that is no agent's.
             FolderLocked: another process keeps the folder.
         """
-        doomed = self.folder.with_name(f".deleted-{secrets.token_hex(8)}")
+        doomed = self.folder.with_name(f".deleted-{os.urandom(8).hex()}")
         with self._held(create=False), writing(self.folder):
             self.folder.rename(doomed)
         with writing(doomed):
