@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp, free_text, storable
 from agentmem.errors import UsageError
 from agentmem.memory.store import now
-from agentmem.wire import Line, chat_messages, fenced
+from agentmem.wire import Line, bounded, chat_messages, fenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentmem.entries import Entry
-    from agentmem.memory import Cursor, Memory
+    from agentmem.memory import Changes, Cursor, Memory
     from agentmem.models.base import Message, ToolCall
 
 PRELOAD_MARK = "[Persistent Memory — MEMORY.md]"
@@ -74,6 +75,8 @@ class Conversation:
         system_prompt: who the agent is; never written to MEMORY.md.
         rules: rules, never written either.
         custom_rules_prompt: more of them.
+        generation: changes whenever history is replaced rather than added to.
+        result_bytes: bytes of one tool's result that go into a request; MEMORY.md has the whole.
     """
 
     def __init__(
@@ -109,6 +112,9 @@ class Conversation:
         self._preload = Document(b"", ())
         self._cursor: Cursor | None = None
         self._turns: list[Turn] = []
+        self._lock = threading.RLock()
+        self.generation = 0
+        self.result_bytes: int | None = None
         if memory:
             memory.ensure()
             self._preload, self._cursor = memory.load()
@@ -202,13 +208,14 @@ class Conversation:
             FolderLocked: another process keeps the folder.
         """
         text = storable(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
-        entry = None
-        if self._memory and (text or not tool_calls):
-            entry = self._memory.append(role, text, note, self._cursor)
-        stamp = entry.stamp if entry else format_stamp(self._clock())
-        turn = Turn(role, text, stamp, entry, note, tool_calls, tool_call_id)
-        self._turns.append(turn)
-        return turn
+        with self._lock:
+            entry = None
+            if self._memory and (text or not tool_calls):
+                entry = self._memory.append(role, text, note, self._cursor)
+            stamp = entry.stamp if entry else format_stamp(self._clock())
+            turn = Turn(role, text, stamp, entry, note, tool_calls, tool_call_id)
+            self._turns.append(turn)
+            return turn
 
     def refresh(self) -> Literal["none", "appended", "edited"]:
         """Take in what others did to MEMORY.md since it was last read.
@@ -220,10 +227,14 @@ class Conversation:
         """
         if not self._memory or not self._cursor:
             return "none"
-        changes = self._memory.changes(self._cursor)
+        with self._lock:
+            return self._take_in(self._memory.changes(self._cursor))
+
+    def _take_in(self, changes: Changes) -> Literal["none", "appended", "edited"]:
         self._cursor = changes.cursor
         if changes.kind == "edited":
             self._preload, self._turns = changes.document, []
+            self.generation += 1
             return "edited"
         known = {turn.timestamp for turn in self._turns if turn.entry}
         arrived = [Turn.of(entry) for entry in changes.document.entries if entry.stamp not in known]
@@ -248,6 +259,7 @@ class Conversation:
             taken = preloaded - index
             self._turns = [*record[index:preloaded], *self._turns]
             self._preload = Document(self._preload.header, self._preload.entries[:-taken])
+            self.generation += 1
         return turn
 
     # On the wire
@@ -257,7 +269,7 @@ class Conversation:
         """The leading system message: system prompt, rules, and the fenced memory or summary."""
         parts = [self.system_prompt, self.rules, self.custom_rules_prompt]
         if self._has_preload:
-            parts.append(fenced(self._preload_text))
+            parts.append(fenced(self._remembered))
         parts += [fenced(turn.content) for turn in self._summaries]
         return "\n\n".join(part for part in parts if part)
 
@@ -282,9 +294,28 @@ class Conversation:
         if turn.role == self.agent_name:
             return Line("assistant", turn.content, tool_calls=turn.tool_calls)
         if turn.tool_call_id:
-            return Line("tool", turn.content, tool_call_id=turn.tool_call_id)
+            return Line("tool", self._bounded(turn.content), tool_call_id=turn.tool_call_id)
+        content = self._bounded(turn.content) if turn.role.startswith(TOOL_ROLE) else turn.content
         speaker = "" if turn.role == USER else f"{turn.role}: "
-        return Line("user", f"[{turn.timestamp}] {speaker}{turn.content}")
+        return Line("user", f"[{turn.timestamp}] {speaker}{content}")
+
+    def _bounded(self, result: str) -> str:
+        return result if self.result_bytes is None else bounded(result, self.result_bytes)
+
+    @property
+    def _remembered(self) -> str:
+        """The preload as the model gets it: as in the file, but for long results of tools."""
+        limit = self.result_bytes
+        if limit is None or not any(_is_long(entry, limit) for entry in self._preload.entries):
+            return self._preload_text
+        parts = [
+            bounded(entry.raw.decode("utf-8", "surrogateescape"), limit)
+            if _is_long(entry, limit)
+            else entry.raw.decode("utf-8", "surrogateescape")
+            for entry in self._preload.entries
+        ]
+        header = self._preload.header.decode("utf-8", "surrogateescape")
+        return storable("".join([header, *parts]))
 
     # Compaction
 
@@ -302,6 +333,11 @@ class Conversation:
             MemoryChanged: someone edited MEMORY.md since `refresh`; nothing was changed.
             StorageError: nothing was changed.
         """
+        with self._lock:
+            self.generation += 1
+            return self._compact(summary, kept)
+
+    def _compact(self, summary: str, kept: Sequence[Turn]) -> str:
         if not self._memory or not self._cursor:
             mark = f"{SUMMARY_MARK}\n\n{storable(summary)}"
             self._preload = Document(b"", ())
@@ -316,3 +352,7 @@ class Conversation:
         stored = {turn.timestamp for turn in self._turns if turn.entry}
         self._turns += [Turn.of(entry) for entry in document.entries if entry.stamp not in stored]
         return fold.archive
+
+
+def _is_long(entry: Entry, limit: int) -> bool:
+    return len(entry.raw) > limit and entry.role.startswith(TOOL_ROLE)

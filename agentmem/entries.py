@@ -224,10 +224,10 @@ def make_header(conversation: str, created: str, continues: str = "") -> bytes:
         created: ISO 8601 timestamp.
         continues: path of the archive this file continues, relative to the agent's folder.
     """
-    lines = ["# Agent Memory", "", f"**Conversation:** {conversation}", "", f"**Created:** {created}", ""]
+    lines = ["# Agent Memory", "", f"**Conversation:** {conversation}", f"**Created:** {created}"]
     if continues:
-        lines += [f"**Continues:** {continues}", ""]
-    return "\n".join([*lines, "---", "", "## Interaction Log", "", ""]).encode()
+        lines.append(f"**Continues:** {continues}")
+    return "\n".join([*lines, "", "---", "", "## Interaction Log", "", ""]).encode()
 
 
 def header_field(header: bytes, name: str) -> str:

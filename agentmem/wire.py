@@ -45,6 +45,22 @@ def fenced(text: str) -> str:
     )
 
 
+def bounded(text: str, limit: int) -> str:
+    """Return a text's beginning and end, and how much was left out between them.
+
+    Args:
+        text: a text of any length.
+        limit: bytes of it to keep at most; a shorter text is returned as it is.
+    """
+    content = text.encode("utf-8", "replace")
+    if len(content) <= limit:
+        return text
+    head = content[: limit * 2 // 3].decode("utf-8", "ignore")
+    tail = content[-(limit // 3) :].decode("utf-8", "ignore")
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n[… {left_out} characters left out here; the memory has the whole text …]\n{tail}"
+
+
 def chat_messages(preamble: str, lines: Iterable[Line]) -> tuple[Message, ...]:
     """Return well-formed chat messages.
 

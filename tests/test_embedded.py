@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.embedded
 
 LAYOUT = re.compile(
-    r"# Agent Memory\n\n\*\*Conversation:\*\* Ada_id_[0-9a-f-]{36}_conversation\n\n\*\*Created:\*\* (?P<stamp>\S+)\n\n"
+    r"# Agent Memory\n\n\*\*Conversation:\*\* Ada_id_[0-9a-f-]{36}_conversation\n\*\*Created:\*\* (?P<stamp>\S+)\n\n"
     r"---\n\n## Interaction Log\n\n"
     r"### User — \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d\n\nHello!\n\n---\n\n"
     r"### Ada — \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d\n\n(?P<reply>.+)\n\n---\n\n",

@@ -264,20 +264,16 @@ class Agent:
             pending = self.short_memory.reopen()
             if pending is None:
                 raise NotFound("nothing to retry: the last message has its reply")
-            self.window.measure()
+            self.window.catch_up()
             return run.answer(pending)
 
     def refresh(self) -> str:
         """Take in what others did to MEMORY.md; returns `none`, `appended` or `edited`."""
-        before = len(self.short_memory.turns)
         kind = self.short_memory.refresh()
         if kind == "edited":
             self.notice(f"{self.short_memory.memory_md_path} was edited; it was read again, whole")
-            if self._window:
-                self._window.measure()
-        elif kind == "appended" and self._window:
-            for turn in self.short_memory.turns[before:]:
-                self._window.add(turn)
+        if self._window:
+            self._window.catch_up()
         return kind
 
     def _start(self, on_piece: Callable[[Piece], None], on_result: Callable[[ToolCall, str], None]) -> Run:

@@ -102,7 +102,7 @@ class Run:
     ) -> Turn:
         """Store one more message and count it in; arguments and errors as `Conversation.add`."""
         turn = self.conversation.add(role, text, note=note, tool_calls=tool_calls, tool_call_id=tool_call_id)
-        self.window.add(turn)
+        self.window.catch_up()
         return turn
 
     def answer(self, pending: Turn) -> str:

@@ -20,6 +20,9 @@ DEFAULT_CONTEXT_LENGTH = 8192
 _LEAST_REPLY = 64  # tokens a reply needs to be worth a request
 _REPLY_SHARE = 16  # a request leaves at least 1/16 of the window, up to _REPLY_TOKENS, for the reply
 _REPLY_TOKENS = 1024
+_RESULT_SHARE = 8  # one result of a tool takes at most 1/8 of the window in a request, roughly
+_TOKEN_BYTES = 3  # of ordinary text in any script
+_LEAST_RESULT = 1000  # bytes
 
 
 class Window:
@@ -66,18 +69,29 @@ class Window:
                 f"the context length of {model.name} is unknown; taking {length} tokens (set it with "
                 "--context-length or context_length in agent.toml)"
             )
+        conversation.result_bytes = max(_LEAST_RESULT, length * _TOKEN_BYTES // _RESULT_SHARE)
         self.meter = Meter(Estimator(model.name), length)
+        self._measured = (0, 0)
         self.measure()
 
     def measure(self) -> None:
         """Measure the next request anew, after the history was replaced."""
         conversation = self._conversation
-        lines = (conversation.line(turn).content for turn in conversation.turns)
+        turns = conversation.turns
+        self._measured = conversation.generation, len(turns)
+        lines = (conversation.line(turn).content for turn in turns)
         self.meter.restart([conversation.preamble, self._schema_text, *lines])
 
-    def add(self, turn: Turn) -> None:
-        """Take one more turn into account."""
-        self.meter.add(self._conversation.line(turn).content)
+    def catch_up(self) -> None:
+        """Take into account what was said, or replaced, since the conversation was last looked at."""
+        generation, seen = self._measured
+        if generation != self._conversation.generation:
+            self.measure()
+            return
+        turns = self._conversation.turns
+        for turn in turns[seen:]:
+            self.meter.add(self._conversation.line(turn).content)
+        self._measured = generation, len(turns)
 
     @property
     def reserve(self) -> int:
