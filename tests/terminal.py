@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-LIMIT = 60.0
+LIMIT = float(os.environ.get("TERMINAL_LIMIT", "60"))
 """Seconds to wait for anything; only a hang ever takes this long."""
 
 BRACKETED_PASTE = 2004 << 5

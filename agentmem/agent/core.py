@@ -184,6 +184,18 @@ class Agent:
             self._model = models.open_model(self.settings)
         return self._model
 
+    def use_model(self, name: str) -> None:
+        """Talk to another model from now on, with that model's own context length.
+
+        Raises:
+            ConfigurationError: it cannot be opened; the present one stays.
+        """
+        with self._lock:
+            changed = replace(self.settings, model=name, context_length=None)
+            opened = models.open_model(changed)
+            self.close()
+            self.settings, self._model, self._window = changed, opened, None
+
     @property
     def window(self) -> Window:
         """The context window, measured on first use; errors as `model`."""

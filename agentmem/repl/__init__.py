@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from agentmem.agent import Agent
     from agentmem.repl.chat import Chat
-    from agentmem.repl.history import InputHistory
     from agentmem.repl.prompt import Prompt
 
 __all__ = ["run_repl"]
@@ -42,8 +41,6 @@ def run_repl(
     """
     from agentmem.repl.chat import Chat
     from agentmem.repl.commands import Leave
-    from agentmem.repl.history import InputHistory
-    from agentmem.repl.keyboard import Keyboard
     from agentmem.repl.prompt import Prompt
     from agentmem.repl.signals import Ended, Signals
     from agentmem.repl.stream import can_redraw
@@ -60,25 +57,23 @@ def run_repl(
         unicode=draws_unicode(),
         quiet=quiet,
     )
-    history = InputHistory(folder)
-    prompt = Prompt(chat, history, colour=colour)
-    keyboard = Keyboard(sys.stdin, sys.stdout)
+    prompt = Prompt(chat, colour=colour)
 
     def pause() -> None:
         chat.pause()
-        keyboard.release()
+        chat.keyboard.release()
 
     def resume() -> None:
-        keyboard.hold()
+        chat.keyboard.hold()
         chat.resume()
 
     signals = Signals(pause, resume, prompt.leave)
-    with keyboard.held(), signals.handled():
+    with chat.keyboard.held(), signals.handled():
         try:
             while True:
                 signals.begin_turn()
                 try:
-                    _turn(chat, prompt, history)
+                    _turn(chat, prompt)
                 except KeyboardInterrupt:
                     continue
         except (EOFError, Leave):
@@ -87,26 +82,29 @@ def run_repl(
             return 128 + end.number
 
 
-def _turn(chat: Chat, prompt: Prompt, history: InputHistory) -> None:
+def _turn(chat: Chat, prompt: Prompt) -> None:
     """Ask for one message and do what it says."""
-    from agentmem.repl import commands
+    from agentmem.repl import actions, commands
 
     text = prompt.ask()
     if not text.strip():
         return
+    slash = text.startswith("/") and not text.startswith("//")
+    replaced, chat.replaced = chat.replaced, []
     try:
-        if text.startswith("/") and not text.startswith("//"):
+        if slash:
             commands.run(chat, text)
-            chat.show([()])
         else:
+            if replaced:
+                actions.take_back(chat, replaced)
             chat.say(text[1:] if text.startswith("//") else text)
     except AgentMemError as error:
         if chat.opening.agent is None:
             raise
         chat.complain(error)
     finally:
-        if (agent := chat.opening.agent) and agent.settings.memory:
-            history.keep(text)
+        chat.remember(text)
+    chat.show([()])
 
 
 def draws_unicode() -> bool:

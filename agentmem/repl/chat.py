@@ -13,7 +13,8 @@ from agentmem.display import visible, visible_line
 from agentmem.errors import AgentMemError
 from agentmem.repl import views
 from agentmem.repl.bar import Fragment, Gauge, bar
-from agentmem.repl.keyboard import PASTE_ON
+from agentmem.repl.history import InputHistory
+from agentmem.repl.keyboard import PASTE_ON, Keyboard
 from agentmem.repl.opening import Opening
 from agentmem.repl.region import Line, plain, styled
 from agentmem.repl.stream import LiveReply, PlainReply, terminal_size
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from agentmem.agent import Agent
-    from agentmem.models.base import Piece
+    from agentmem.entries import Entry
+    from agentmem.models.base import Piece, ToolCall
     from agentmem.repl.markdown import Canvas
 
 SGR = {"name": "1", "dim": "2", "calm": "32", "near": "33", "full": "31"}
 _BYTES_PER_TOKEN = 4
 """What a token of a reply takes, roughly, until the provider says."""
+_SPINNER_CELLS = 2
 _SPINNERS = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 
 
@@ -41,6 +44,13 @@ class Chat:
         folder: its folder.
         opening: the agent, once it is open.
         quiet: show nothing that was not asked for.
+        history: what was typed before.
+        keyboard: where keys come from.
+        multiline: Enter makes a new line and Alt-Enter sends.
+        draft: what the next prompt starts with.
+        replaced: the entries that the next message takes the place of.
+        just_compacted: nothing was said since a compaction.
+        thoughts: what the model thought aloud before its last reply.
     """
 
     def __init__(
@@ -71,6 +81,13 @@ class Chat:
         self.folder = folder
         self.quiet = quiet
         self.unicode = unicode
+        self.history = InputHistory(folder)
+        self.keyboard = Keyboard(sys.stdin, screen)
+        self.multiline = False
+        self.draft = ""
+        self.replaced: list[Entry] = []
+        self.just_compacted = False
+        self.thoughts = ""
         self.opening = Opening(lambda: open_agent(self.notice), self._opened)
         self.on_opened: Callable[[], None] = lambda: None
         self.print_above: Callable[[Callable[[], None]], None] = lambda show: show()
@@ -82,8 +99,7 @@ class Chat:
         self._greeted = quiet
         self._gauge = Gauge(name, activity="loading")
         self._streamed = 0  # bytes of the reply that is arriving
-        self._shown_turns = 0
-        self._calls: dict[str, str] = {}
+        self._compactions = 0
 
     # The agent
 
@@ -98,9 +114,47 @@ class Chat:
 
     def _opened(self) -> None:
         if agent := self.opening.agent:
-            agent.window.progress = self._compacting
-            self.measure()
+            self._attach(agent)
+            if agent.confirm:
+                agent.confirm = self._asking(agent.confirm)
         self.on_opened()
+
+    def _attach(self, agent: Agent) -> None:
+        agent.window.progress = self._compacting
+        self._compactions = 0
+        self.measure()
+
+    def use_model(self, name: str) -> None:
+        """Talk to another model from now on; errors as `Agent.use_model`."""
+        self.agent.use_model(name)
+        self._attach(self.agent)
+
+    def remember(self, line: str) -> None:
+        """Keep a typed line for later sessions, if this one is kept; what is to be forgotten is not."""
+        agent = self.opening.agent
+        if agent is None or not agent.settings.memory or line.startswith("/forget"):
+            return
+        if agent.settings.redact:
+            from agentmem.redaction import redact
+
+            line = redact(line)
+        self.history.keep(line)
+
+    def reload(self) -> None:
+        """Take in what this session itself did to MEMORY.md."""
+        agent = self.agent
+        if agent.short_memory.refresh() != "none":
+            agent.window.measure()
+        self.measure()
+
+    def _asking(self, confirm: Callable[[ToolCall], bool]) -> Callable[[ToolCall], bool]:
+        """Make room on the terminal for a question."""
+
+        def ask(call: ToolCall) -> bool:
+            with self._aside():
+                return confirm(call)
+
+        return ask
 
     def measure(self) -> None:
         """Take the gauge from the agent's meter."""
@@ -161,11 +215,36 @@ class Chat:
             self._screen.write(f"{text}\n")
         self._screen.flush()
 
-    def show_markdown(self, text: str) -> None:
-        """Print Markdown."""
-        self.show(
-            self.canvas.markdown(visible(text), self.width) if self._redraw else [(("", visible(text)),)]
-        )
+    def show_thoughts(self) -> None:
+        """Print what the model thought before its last reply."""
+        rows = self.canvas.markdown(visible(self.thoughts), self.width)
+        self.show([*(tuple((views.DIM, text) for _, text in row) for row in rows), ()])
+
+    def write(self, text: str) -> None:
+        """Write to the terminal as it is."""
+        self._screen.write(text)
+        self._screen.flush()
+
+    def ask(self, question: str) -> str:
+        """Return what the person answers, in lower case; "" when it is Ctrl-C."""
+        with self._aside():
+            self.write(f"{question} ")
+            try:
+                return sys.stdin.readline().strip().casefold()
+            except KeyboardInterrupt:
+                self.write("\n")
+                return ""
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Let a question have the terminal; what was typed before it is no answer."""
+        self.pause()
+        self.keyboard.release(forget=True)
+        try:
+            yield
+        finally:
+            self.keyboard.hold()
+            self.resume()
 
     def say_line(self, text: str, style: str = views.DIM) -> None:
         """Print one line of ours."""
@@ -204,41 +283,42 @@ class Chat:
 
     def say(self, text: str) -> None:
         """Send a message and show the reply as it arrives."""
-        self._turn(lambda agent, on_piece: agent.run(text, on_piece), text)
+        self._turn(lambda agent: agent.run(text, self._take, self._took), text)
 
     def retry(self) -> None:
         """Send the last message without a reply again."""
-        self._turn(lambda agent, on_piece: agent.retry(on_piece), "")
+        self._turn(lambda agent: agent.retry(self._take, self._took), "")
 
     def compact(self, focus: str) -> None:
         """Compact now, with the progress in the bar's place."""
         ending: BaseException | None = None
         with self._showing():
-            self._gauge = replace(self._gauge, activity="compacting", done=0.0)
+            self._compacting(1, 1)
             try:
-                agent = self.agent
-                report = agent.compact(focus=focus, progress=self._compacting)
+                report = self.agent.compact(focus=focus, progress=self._compacting)
             except (KeyboardInterrupt, AgentMemError) as error:
                 ending = error
+        self._compactions = len(self.agent.window.compactions)
         self.measure()
         if isinstance(ending, KeyboardInterrupt):
             self.say_line("cancelled; the memory is as it was")
         elif ending:
             self.complain(ending)
         else:
+            self.just_compacted = True
             self.show(views.compaction_rows(report))
 
-    def _turn(self, run: Callable[[Agent, Callable[[Piece], None]], object], text: str) -> None:
+    def _turn(self, run: Callable[[Agent], object], text: str) -> None:
         ending: BaseException | None = None
+        self.just_compacted = False
+        self.thoughts = ""
         with self._showing():
             try:
                 agent = self.agent
-                self._gauge = replace(
-                    self._gauge, used=self._gauge.used + len(text.encode()) // _BYTES_PER_TOKEN
-                )
-                self._shown_turns = len(agent.short_memory.turns)
-                run(agent, self._take)
-                self._show_results()
+                said = len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN
+                self._gauge = replace(self._gauge, used=self._gauge.used + said, estimated=True)
+                run(agent)
+                self._show_compactions()
             except (KeyboardInterrupt, AgentMemError) as error:
                 ending = error
         if self.opening.agent is None and isinstance(ending, AgentMemError):
@@ -249,22 +329,15 @@ class Chat:
             self.say_line("(interrupted; what came is kept)")
         elif ending:
             self.complain(ending)
-        self._screen.write("\n")
-        self._screen.flush()
 
     @contextmanager
     def _showing(self) -> Iterator[None]:
-        """Draw a reply while the context lasts; keys are collected meanwhile."""
-        if not self._redraw:
+        """Draw a reply while the context lasts."""
+        if self._redraw:
+            self.write(PASTE_ON)
+            self._reply = LiveReply(self._screen, lambda: self.canvas, self._status)
+        else:
             self._reply = PlainReply(self._screen, sys.stderr)
-            try:
-                yield
-            finally:
-                self._reply.close()
-                self._reply = None
-            return
-        self._screen.write(PASTE_ON)
-        self._reply = LiveReply(self._screen, lambda: self.canvas, self._status)
         try:
             yield
         finally:
@@ -274,58 +347,61 @@ class Chat:
     def _status(self, width: int, frame: int) -> Line:
         """Return the row beneath a reply: a sign of life and the bar."""
         spinner = _SPINNERS[0 if self.unicode else 1]
-        sign = spinner[frame % len(spinner)]
-        fragments = [("dim", f"{sign} "), *self.bar(max(1, width - 2))] if width > 2 else self.bar(width)  # noqa: PLR2004
+        fragments = self.bar(max(1, width - 2))
+        if width > _SPINNER_CELLS:
+            fragments = [("dim", f"{spinner[frame % len(spinner)]} "), *fragments]
         return self._without_colour(tuple((SGR.get(style, ""), text) for style, text in fragments))
+
+    # What happens in a turn
 
     def _compacting(self, part: int, parts: int) -> None:
         activity = f"compacting, part {part} of {parts}" if parts > 1 else "compacting"
         self._gauge = replace(self._gauge, activity=activity, done=(part - 1) / parts if parts > 1 else None)
 
+    def _show_compactions(self) -> None:
+        """Report what was compacted meanwhile."""
+        reports = self.agent.window.compactions
+        for report in reports[self._compactions :]:
+            if self._reply:
+                self._reply.note("compacted: " + plain(views.compaction_rows(report)[0]))
+        self._compactions = len(reports)
+
     def _take(self, piece: Piece) -> None:
-        from agentmem.models.base import ReasoningDelta, TextDelta, ToolCall
+        from agentmem.models.base import ReasoningDelta, TextDelta
 
         if self._reply is None:
             return
-        self._show_results()
+        self._show_compactions()
         if isinstance(piece, TextDelta):
             if not self._streamed or self._gauge.activity:
                 self.measure()
             self._streamed += len(piece.text.encode("utf-8", "replace"))
             self._reply.text(piece.text)
         elif isinstance(piece, ReasoningDelta):
+            self.thoughts += piece.text
             self._reply.thought(piece.text)
-        elif isinstance(piece, ToolCall):
-            self._calls[piece.id] = _call_line(piece.name, piece.arguments)
 
-    def _show_results(self) -> None:
-        """Show the calls whose results have come since, each on one line."""
-        turns = self.agent.short_memory.turns
-        for turn in turns[self._shown_turns :]:
-            call = self._calls.pop(turn.tool_call_id, None) if turn.tool_call_id else None
-            if call and self._reply:
-                first = turn.content.strip().split("\n")[0]
-                arrow = "→" if self.unicode else "->"
-                self._reply.note(_cut(f"{call} {arrow} {visible_line(first)}", max(20, self.width - 1)))
-        self._shown_turns = len(turns)
+    def _took(self, call: ToolCall, result: str) -> None:
+        """Show a tool call on one line, with its outcome."""
+        if self._reply:
+            arrow = "→" if self.unicode else "->"
+            room = max(20, self.width - 1)
+            line = f"* {call.name}({_arguments(call.arguments)}) {arrow} {views.brief(result, room)}"
+            self._reply.note(views.brief(line, room))
+        self.measure()
 
 
-def _call_line(name: str, arguments: str) -> str:
-    """Return a tool call as one line."""
+def _arguments(given: str) -> str:
+    """Return a call's arguments as one would write them."""
     try:
-        given = json.loads(arguments or "{}")
+        values = json.loads(given or "{}")
     except ValueError:
-        given = arguments
-    inside = (
-        ", ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in given.items())
-        if isinstance(given, dict)
-        else arguments
+        return views.brief(given, 60)
+    if not isinstance(values, dict):
+        return views.brief(given, 60)
+    return views.brief(
+        ", ".join(f"{key}={json.dumps(values[key], ensure_ascii=False)}" for key in values), 60
     )
-    return f"* {visible_line(name)}({visible_line(_cut(inside, 60))})"
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _monochrome(style: str) -> str:

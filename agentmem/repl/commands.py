@@ -6,16 +6,13 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.errors import AgentMemError, UsageError
-from agentmem.repl import views
+from agentmem.errors import UsageError
+from agentmem.repl import actions, views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agentmem.repl.chat import Chat
-
-_SHOWN = 10
-"""Entries that /show prints when no number is given."""
 
 
 class Leave(Exception):
@@ -24,6 +21,14 @@ class Leave(Exception):
 
 def _nothing(_chat: Chat) -> Iterable[str]:
     return ()
+
+
+def _compaction(_chat: Chat) -> Iterable[str]:
+    return ("compaction",)
+
+
+def _code(_chat: Chat) -> Iterable[str]:
+    return ("code",)
 
 
 @dataclass(frozen=True)
@@ -64,33 +69,10 @@ def run(chat: Chat, line: str) -> None:
 
 
 def _help(chat: Chat, _argument: str) -> None:
-    chat.show(views.pairs((f"/{each.name} {each.argument}".rstrip(), each.help) for each in TABLE.values()))
+    rows = [(f"/{each.name} {each.argument}".rstrip(), each.help) for each in TABLE.values()]
+    chat.show(views.pairs(rows, chat.width))
     chat.show([()])
-    chat.show(views.pairs(KEYS))
-
-
-def _tokens(chat: Chat, _argument: str) -> None:
-    agent = chat.agent
-    compressor = agent.context_compressor
-    threshold = compressor.threshold if compressor else None
-    chat.show(views.tokens_rows(agent.meter, threshold, agent.last_reply.usage))
-
-
-def _show(chat: Chat, argument: str) -> None:
-    memory = chat.agent.short_memory.memory
-    if memory is None:
-        raise UsageError("nothing of this session is kept, so there is nothing to show")
-    if argument and not argument.isdecimal():
-        raise UsageError(f"/show takes a number of entries, not {argument!r}")
-    entries, before = memory.tail(int(argument or _SHOWN))
-    if not entries:
-        chat.say_line("nothing remembered yet")
-    for number, entry in enumerate(entries, before + 1):
-        chat.show(views.entry_rows(number, entry, chat.name, chat.canvas, chat.width))
-
-
-def _compact(chat: Chat, argument: str) -> None:
-    chat.compact(argument)
+    chat.show(views.pairs(KEYS, chat.width))
 
 
 def _leave(_chat: Chat, _argument: str) -> None:
@@ -101,9 +83,11 @@ KEYS = (
     ("Enter", "send"),
     ("Alt-Enter, Ctrl-J", "new line"),
     ("Tab", "complete a command"),
+    ("Ctrl-T", "show what the model thought before its last reply"),
     ("Ctrl-R", "search what was typed before"),
     ("Ctrl-X Ctrl-E", "write in $EDITOR"),
     ("Ctrl-C", "stop the reply, keeping what came; or clear the line"),
+    ("Ctrl-Z", "stop for a while; fg comes back"),
     ("Ctrl-D", "leave"),
 )
 
@@ -111,11 +95,32 @@ TABLE = {
     command.name: command
     for command in (
         Command("help", "", "list commands and keys", _help),
-        Command("tokens", "", "how full the context window is, and what the last reply took", _tokens),
-        Command("show", "[N]", "the last N entries of the memory, 10 by default", _show),
-        Command("compact", "[FOCUS]", "summarise the memory now, keeping FOCUS above all", _compact),
+        Command("tokens", "", "how full the context window is, what the last reply took", actions.tokens),
+        Command("show", "[N]", "the last N entries of the memory, 10 by default", actions.show),
+        Command("compact", "[FOCUS]", "summarise the memory now, keeping FOCUS above all", actions.compact),
+        Command(
+            "archives",
+            "[NAME]",
+            "list what compactions archived, or print one",
+            actions.archives,
+            actions.archive_names,
+        ),
+        Command("search", "QUERY", "find what was said, archives included", actions.search),
+        Command("forget", "WHAT", "remove entries for good: #N, an id, or words of the text", actions.forget),
+        Command(
+            "undo",
+            "[compaction]",
+            "take back the last exchange, or the last compaction",
+            actions.undo,
+            _compaction,
+        ),
+        Command("retry", "", "send the last message again, for a reply or another one", actions.retry),
+        Command("edit", "", "change the last message and send it again", actions.edit),
+        Command("model", "[NAME]", "show the model, or talk to another", actions.model, actions.model_names),
+        Command("system", "[TEXT|@FILE]", "show the system prompt, or replace it for now", actions.system),
+        Command("export", "FILE", "write memory and archives to a file", actions.export, actions.files),
+        Command("copy", "[code]", "copy the last reply, or its last block of code", actions.copy, _code),
+        Command("multiline", "", "swap what Enter and Alt-Enter do", actions.multiline),
         Command("exit", "", "leave", _leave),
     )
 }
-
-__all__ = ["KEYS", "TABLE", "AgentMemError", "Command", "Leave", "run"]

@@ -47,6 +47,18 @@ class InputHistory(History):
     def store_string(self, string: str) -> None:
         """Keep nothing: `keep` does, once it is known that this session may be stored."""
 
+    def forget(self, texts: Iterable[str]) -> None:
+        """Drop every line that one of the texts contains, or that contains one of them."""
+        gone = {text.strip() for text in texts} - {""}
+        kept = [line for line in reversed(list(self.load_history_strings())) if not _touches(line, gone)]
+        self._loaded_strings = [line for line in self._loaded_strings if not _touches(line, gone)]
+        with (
+            suppress(OSError, AgentMemError),
+            Folder.open(self._folder) as folder,
+            folder.child(PRIVATE_FOLDER) as private,
+        ):
+            private.replace(INPUT_HISTORY, [_line(text) for text in kept])
+
     def keep(self, text: str) -> None:
         """Store a line; a folder that refuses it costs no more than the line."""
         with (
@@ -55,4 +67,12 @@ class InputHistory(History):
             folder.child(PRIVATE_FOLDER, create=True) as private,
             private.opened(INPUT_HISTORY, os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file,
         ):
-            write_all(file, json.dumps(text).encode() + b"\n")
+            write_all(file, _line(text))
+
+
+def _line(text: str) -> bytes:
+    return json.dumps(text).encode() + b"\n"
+
+
+def _touches(line: str, texts: set[str]) -> bool:
+    return any(text in line or line.strip() in text for text in texts)

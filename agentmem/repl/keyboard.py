@@ -43,12 +43,16 @@ class Keyboard:
             # TCSANOW keeps what was typed before.
             termios.tcsetattr(self._keys, termios.TCSANOW, mode)
 
-    def release(self) -> None:
-        """Put the terminal back as it was; what was typed waits for whoever reads next."""
+    def release(self, *, forget: bool = False) -> None:
+        """Put the terminal back as it was; what was typed waits for whoever reads next.
+
+        Args:
+            forget: throw it away instead.
+        """
         self.write(PASTE_OFF + SHOW_CURSOR)
         if sys.platform != "win32" and self._before is not None:
             with suppress(termios.error, ValueError, OSError):
-                termios.tcsetattr(self._keys, termios.TCSANOW, self._before)
+                termios.tcsetattr(self._keys, termios.TCSAFLUSH if forget else termios.TCSANOW, self._before)
             self._before = None
 
     @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
-from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output.color_depth import ColorDepth
@@ -18,10 +18,8 @@ from agentmem.repl.commands import TABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from prompt_toolkit.completion import CompleteEvent
     from prompt_toolkit.document import Document
     from prompt_toolkit.formatted_text import StyleAndTextTuples
-    from prompt_toolkit.history import History
     from prompt_toolkit.key_binding import KeyPressEvent
 
     from agentmem.repl.chat import Chat
@@ -69,14 +67,9 @@ class SlashCompleter(Completer):
 
 
 class Prompt:
-    """Asks for one message at a time.
+    """Asks for one message at a time."""
 
-    Attributes:
-        multiline: Enter makes a new line and Alt-Enter sends.
-    """
-
-    def __init__(self, chat: Chat, history: History, *, colour: bool) -> None:
-        self.multiline = False
+    def __init__(self, chat: Chat, *, colour: bool) -> None:
         self._chat = chat
         self._hint = ""
         self._started = False
@@ -84,7 +77,7 @@ class Prompt:
         self._session: PromptSession[str] = PromptSession(
             self._message,
             multiline=True,
-            history=history,
+            history=chat.history,
             key_bindings=self._bindings(),
             completer=SlashCompleter(chat),
             complete_while_typing=commanding,
@@ -114,7 +107,8 @@ class Prompt:
         self._hint = ""
         if self._chat.opening.agent:
             self._chat.greet()
-        return self._session.prompt()
+        draft, self._chat.draft = self._chat.draft, ""
+        return self._session.prompt(default=draft)
 
     # What is drawn
 
@@ -188,32 +182,48 @@ class Prompt:
 
     def _bindings(self) -> KeyBindings:
         keys = KeyBindings()
+        keys.add("enter")(lambda event: self._enter(event, sends=not self._chat.multiline))
+        keys.add("escape", "enter")(lambda event: self._enter(event, sends=self._chat.multiline))
+        keys.add("c-j")(lambda event: self._enter(event, sends=False))
+        keys.add("tab")(_complete)
+        keys.add("c-c")(self._clear)
+        keys.add("c-t")(self._show_thoughts)
+        return keys
 
-        @keys.add("enter")
-        def _(event: KeyPressEvent) -> None:
-            if self.multiline:
-                event.current_buffer.newline(copy_margin=False)
-            else:
-                event.current_buffer.validate_and_handle()
-
-        @keys.add("escape", "enter")
-        def _(event: KeyPressEvent) -> None:
-            if self.multiline:
-                event.current_buffer.validate_and_handle()
-            else:
-                event.current_buffer.newline(copy_margin=False)
-
-        @keys.add("c-j")
-        def _(event: KeyPressEvent) -> None:
+    def _enter(self, event: KeyPressEvent, *, sends: bool) -> None:
+        if sends:
+            event.current_buffer.validate_and_handle()
+        else:
             event.current_buffer.newline(copy_margin=False)
 
-        @keys.add("c-c")
-        def _(event: KeyPressEvent) -> None:
-            if event.current_buffer.text:
-                event.current_buffer.reset()
-                self._hint = ""
-            else:
-                self._hint = "Ctrl-D leaves"
-                event.app.invalidate()
+    def _clear(self, event: KeyPressEvent) -> None:
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+            self._chat.replaced = []
+        else:
+            self._tell(event, "Ctrl-D leaves")
 
-        return keys
+    def _show_thoughts(self, event: KeyPressEvent) -> None:
+        if self._chat.thoughts:
+            self._print_above(self._chat.show_thoughts)
+        else:
+            self._tell(event, "the model did not think aloud")
+
+    def _tell(self, event: KeyPressEvent, hint: str) -> None:
+        self._hint = hint
+        event.app.invalidate()
+
+
+def _complete(event: KeyPressEvent) -> None:
+    """Complete at once, not in the background, where a quick Tab is dropped while the menu is being made."""
+    buffer = event.current_buffer
+    if buffer.complete_state:
+        buffer.complete_next()
+        return
+    wanted = CompleteEvent(completion_requested=True)
+    found = list(buffer.completer.get_completions(buffer.document, wanted))
+    if len(found) == 1:
+        buffer.apply_completion(found[0])
+    elif found:
+        buffer.insert_text(get_common_complete_suffix(buffer.document, found))
+        buffer.start_completion()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,15 @@ if TYPE_CHECKING:
 
     from agentmem.compressor import Compaction
     from agentmem.entries import Entry
+    from agentmem.memory import Archive
     from agentmem.models.base import Usage
     from agentmem.repl.markdown import Canvas
     from agentmem.repl.region import Line
+    from agentmem.search import Hit, Query
     from agentmem.tokens import Meter
+
+_EXCERPT = 400
+"""Characters shown of a hit."""
 
 BOLD, DIM, YOU, AGENT, OTHER = "1", "2", "1;36", "1;32", "1;33"
 
@@ -65,11 +71,15 @@ def tokens_rows(meter: Meter, threshold: float | None, usage: Usage) -> list[Lin
     return pairs(rows)
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> list[Line]:
-    """Return rows of a name and what it stands for."""
+def pairs(rows: Iterable[tuple[str, str]], width: int = 80) -> list[Line]:
+    """Return rows of a name and what it stands for, which is wrapped beside it."""
     known = list(rows)
     widest = max((len(name) for name, _ in known), default=0)
-    return [((DIM, f"{name:<{widest}}  "), ("", text)) for name, text in known]
+    found: list[Line] = []
+    for name, text in known:
+        for number, part in enumerate(textwrap.wrap(text, max(12, width - widest - 2)) or [""]):
+            found.append(((DIM, f"{'' if number else name:<{widest}}  "), ("", part)))
+    return found
 
 
 def compaction_rows(report: Compaction) -> list[Line]:
@@ -82,10 +92,61 @@ def greeting_rows(entries: Sequence[Entry], used: int, archives: int, now: datet
     """Return what was loaded, in one row."""
     if not entries and not archives:
         return [((DIM, "new agent: nothing remembered yet"),)]
-    count = len(entries)
-    parts = [f"{count} {'entry' if count == 1 else 'entries'} loaded", f"~{short(used)} tokens"]
+    parts = [f"{counted(len(entries), 'entry', 'entries')} loaded", f"~{short(used)} tokens"]
     if entries:
         parts.append(f"last seen {ago(entries[-1].when, now)}")
     if archives:
-        parts.append(f"{archives} archive{'s' * (archives > 1)}: /archives")
+        parts.append(f"{counted(archives, 'archive')}: /archives")
     return [((DIM, " · ".join(parts)),)]
+
+
+def counted(count: int, one: str, more: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
+def brief(text: str, length: int) -> str:
+    """Return the beginning of a text on one line, safe for a terminal."""
+    line = visible_line(" ".join(text[: 4 * length].split()))
+    return line if len(line) <= length else f"{line[: length - 1]}…"
+
+
+def brief_rows(entries: Iterable[Entry], width: int) -> list[Line]:
+    """Return one row an entry: when, who, and how it begins."""
+    rows: list[Line] = []
+    for entry in entries:
+        when, role = f"{entry.when:%Y-%m-%d %H:%M}", visible_line(entry.role)
+        room = max(10, width - len(when) - len(role) - 8)
+        rows.append(((DIM, f"  {when}  "), (BOLD, role), ("", f"  {brief(entry.text, room)}")))
+    return rows
+
+
+def archive_rows(archives: Sequence[Archive], now: datetime) -> list[Line]:
+    """Return one row an archive: its name, size and age."""
+    rows: list[Line] = []
+    for archive in archives:
+        size = f"{archive.size / 1000:,.1f} kB"
+        made = datetime.strptime(archive.name[8:27], "%Y-%m-%d_%H-%M-%S").astimezone()
+        rows.append((("", archive.name), (DIM, f"  {size:>12}  {ago(made, now)}")))
+    return rows
+
+
+def hit_rows(query: Query, hit: Hit, width: int) -> list[Line]:
+    """Return what a search found: where and when, and the words between their neighbours."""
+    from agentmem.search import excerpt, marks
+
+    entry = hit.entry
+    source = f" · archive/{hit.source}" if hit.source else ""
+    rows: list[Line] = [((BOLD, visible_line(entry.role)), (DIM, f"  {entry.stamp}{source}"))]
+    if hit.before:
+        rows.append(((DIM, f"  {visible_line(hit.before.role)}: {brief(hit.before.text, width - 20)}"),))
+    text = " ".join(excerpt(query, entry.text.strip(), _EXCERPT).split())
+    runs: list[tuple[str, str]] = []
+    done = 0
+    for start, end in marks(query, text):
+        runs += [("", visible_line(text[done:start])), ("1;33", visible_line(text[start:end]))]
+        done = end
+    rows.append((*runs, ("", visible_line(text[done:]))))
+    if hit.after:
+        rows.append(((DIM, f"  {visible_line(hit.after.role)}: {brief(hit.after.text, width - 20)}"),))
+    return [*rows, ()]

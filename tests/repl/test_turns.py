@@ -24,6 +24,11 @@ def bar(terminal: Terminal) -> str:
     return next((row for row in terminal.lines() if "Ada · " in row and "%" in row), "")
 
 
+def row_below(terminal: Terminal, start: str) -> str:
+    rows = iter(terminal.lines())
+    return next(rows) if any(row.startswith(start) for row in rows) else ""
+
+
 def test_a_reply_streams_with_the_bar_beneath_and_is_remembered(
     chat: Chat, provider: Provider, memory: Memory
 ) -> None:
@@ -34,9 +39,7 @@ def test_a_reply_streams_with_the_bar_beneath_and_is_remembered(
     terminal.send("hello\r")
     terminal.wait_for("one two three")
     gate.wait_until_reached()
-    rows = terminal.lines()
-    shown = next(number for number, row in enumerate(rows) if row.startswith("one two"))
-    assert BAR in rows[shown + 1]
+    terminal.wait_until(lambda: BAR in row_below(terminal, "one two"))
     early = bar(terminal)
     gate.allow(1000)
     terminal.wait_until(lambda: "~1.2k/4k" in bar(terminal))

@@ -1,0 +1,67 @@
+"""Taking entries out of a memory, and writing them where nothing is lost by it."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from agentmem.entries import parse
+from agentmem.errors import AgentMemError, UsageError
+from agentmem.formats.exported import exported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from agentmem.entries import Entry
+    from agentmem.formats.exported import Exported
+    from agentmem.memory import Memory
+    from agentmem.selection import Selection
+
+
+def selected(memory: Memory, selection: Selection, *, archives: bool) -> Iterable[Exported]:
+    """Return the chosen entries, oldest source first; one in several files comes once, with the newest."""
+    names = [archive.name for archive in memory.archives()] if archives else []
+    newest = {
+        _digest(entry): name for name in [*names, ""] for entry in (_entries(memory, name) if names else ())
+    }
+    chosen = (
+        exported(entry, name)
+        for name in [*names, ""]
+        for entry in _entries(memory, name)
+        if (not names or newest[_digest(entry)] == name) and selection.accepts(entry)
+    )
+    return chosen if selection.last is None else deque(chosen, maxlen=selection.last)
+
+
+def _entries(memory: Memory, name: str) -> tuple[Entry, ...]:
+    return parse(memory.read_archive(name)[1]).entries if name else memory.read().entries
+
+
+def _digest(entry: Entry) -> bytes:
+    said = f"{entry.role}\n{entry.stamp}\n{entry.text}".encode("utf-8", "surrogateescape")
+    return blake2b(said, digest_size=16).digest()
+
+
+def write_file(target: Path, pieces: Iterator[str], *, force: bool = False) -> None:
+    """Write an export, for its owner alone.
+
+    Args:
+        target: the file.
+        pieces: what an exporter gives.
+        force: replace a file that exists.
+
+    Raises:
+        UsageError: the file exists.
+        AgentMemError: it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
+    try:
+        with os.fdopen(os.open(target, flags, 0o600), "w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+    except FileExistsError:
+        raise UsageError(f"{target} exists; --force overwrites it") from None
+    except OSError as error:
+        raise AgentMemError(f"cannot write {target}: {error.strerror}") from error

@@ -1,0 +1,281 @@
+"""What the slash commands do."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentmem.display import visible_line
+from agentmem.entries import USER, parse
+from agentmem.errors import AgentMemError, NotFound, UsageError
+from agentmem.repl import views
+from agentmem.selection import Selection, any_of, pick_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentmem.entries import Entry
+    from agentmem.memory import Memory
+    from agentmem.repl.chat import Chat
+
+_SHOWN = 10
+"""Entries that /show prints, and hits that /search does, when no number is given."""
+_ID = re.compile(r"#\d+|\d{4}-\d\d-\d\d(?:T[\d:.+-]*)?")
+_FORMATS = {".md": "markdown", ".json": "json", ".jsonl": "jsonl", ".html": "html", ".txt": "text"}
+
+
+def memory_of(chat: Chat) -> Memory:
+    """Return the agent's memory.
+
+    Raises:
+        UsageError: nothing of this session is kept.
+    """
+    memory = chat.agent.short_memory.memory
+    if memory is None:
+        raise UsageError("nothing of this session is kept, so there is no memory to look into")
+    return memory
+
+
+# Looking
+
+
+def tokens(chat: Chat, _argument: str) -> None:
+    """Show how full the window is."""
+    agent = chat.agent
+    compressor = agent.context_compressor
+    threshold = compressor.threshold if compressor else None
+    chat.show(views.tokens_rows(agent.meter, threshold, agent.last_reply.usage))
+
+
+def show(chat: Chat, argument: str) -> None:
+    """Print the last entries."""
+    if argument and not argument.isdecimal():
+        raise UsageError(f"/show takes a number of entries, not {argument!r}")
+    entries, before = memory_of(chat).tail(int(argument or _SHOWN))
+    if not entries:
+        chat.say_line("nothing remembered yet")
+    for number, entry in enumerate(entries, before + 1):
+        chat.show(views.entry_rows(number, entry, chat.name, chat.canvas, chat.width))
+
+
+def archives(chat: Chat, argument: str) -> None:
+    """List the archives, or print one."""
+    memory = memory_of(chat)
+    if argument:
+        _, content = memory.read_archive(argument)
+        for number, entry in enumerate(parse(content).entries, 1):
+            chat.show(views.entry_rows(number, entry, chat.name, chat.canvas, chat.width))
+        return
+    found = memory.archives()
+    if not found:
+        chat.say_line("no archives; this memory was never compacted")
+    now = datetime.now().astimezone()
+    chat.show(views.archive_rows(found, now))
+
+
+def archive_names(chat: Chat) -> Iterable[str]:
+    """Give the names of the archives, newest first."""
+    agent = chat.opening.agent
+    memory = agent.short_memory.memory if agent else None
+    return ["latest", *(each.name for each in reversed(memory.archives()))] if memory else []
+
+
+def search(chat: Chat, argument: str) -> None:
+    """Print what fits a query best."""
+    if not argument:
+        raise UsageError('say what to look for: words, "a phrase", or a prefix*')
+    from agentmem.search import Search, parse_query
+
+    hits = Search(memory_of(chat).folder).find(argument, limit=_SHOWN)
+    if not hits:
+        chat.say_line("nothing found")
+    for hit in hits:
+        chat.show(views.hit_rows(parse_query(argument), hit, chat.width))
+
+
+# Changing what is remembered
+
+
+def compact(chat: Chat, argument: str) -> None:
+    """Compact now."""
+    chat.compact(argument)
+
+
+def forget(chat: Chat, argument: str) -> None:
+    """Remove entries for good, after asking."""
+    if not argument:
+        raise UsageError("say what to forget: #N as /show numbers it, an id, or words of the text")
+    memory = memory_of(chat)
+    if _ID.fullmatch(argument):
+        chosen = any_of([pick_entry(memory.read().entries, argument)])
+    else:
+        chosen = Selection(match=argument).accepts
+    found = memory.forget(lambda _file, entry: chosen(entry), dry_run=True)
+    if not found:
+        raise NotFound(f"nothing in memory or archives contains {argument!r}; nothing was removed")
+    for each in found:
+        chat.show([((views.DIM, f"{each.file}:"),), *views.brief_rows(each.entries, chat.width)])
+    if chat.ask("forget these for good? [y/N]") not in {"y", "yes"}:
+        chat.say_line("nothing was removed")
+        return
+    memory.forget(lambda _file, entry: chosen(entry))
+    chat.history.forget(text for each in found for text in (entry.text for entry in each.entries))
+    chat.reload()
+    count = sum(len(each.entries) for each in found)
+    chat.say_line(
+        f"forgot {views.counted(count, 'entry', 'entries')}; copies may remain in exports and backups"
+    )
+
+
+def undo(chat: Chat, argument: str) -> None:
+    """Take the last exchange back, or the last compaction."""
+    if argument not in {"", "compaction"}:
+        raise UsageError(
+            f"/undo takes back the last exchange, /undo compaction the last compaction; not {argument!r}"
+        )
+    if argument or chat.just_compacted:
+        archive = memory_of(chat).undo()
+        chat.just_compacted = False
+        chat.reload()
+        chat.say_line(f"the memory is again as in archive/{archive}, followed by what came after")
+        return
+    gone = take_back(chat, last_exchange(chat))
+    chat.say_line(
+        f"took back {views.counted(len(gone), 'entry', 'entries')}: {views.brief(gone[0].text, 50)}"
+    )
+
+
+def retry(chat: Chat, _argument: str) -> None:
+    """Send the last message again: the one without a reply, or for another reply."""
+    memory_of(chat)
+    exchange = last_exchange(chat)
+    if len(exchange) > 1:
+        take_back(chat, exchange[1:])
+    chat.retry()
+
+
+def edit(chat: Chat, _argument: str) -> None:
+    """Put the last message on the line again; sending it replaces the exchange."""
+    exchange = last_exchange(chat)
+    chat.draft = exchange[0].text
+    chat.replaced = exchange
+    chat.say_line("change it and send it: it will replace the last exchange; Ctrl-C leaves all as it is")
+
+
+def last_exchange(chat: Chat) -> list[Entry]:
+    """Return the last message of the user and what followed it.
+
+    Raises:
+        NotFound: there is none.
+    """
+    memory_of(chat)
+    record = chat.agent.short_memory.record
+    start = max((at for at, turn in enumerate(record) if turn.role == USER), default=None)
+    entries = [] if start is None else [turn.entry for turn in record[start:] if turn.entry]
+    if not entries:
+        raise NotFound("nothing was said yet")
+    return entries
+
+
+def take_back(chat: Chat, entries: list[Entry]) -> list[Entry]:
+    """Remove entries from the memory and the context."""
+    among = any_of(entries)
+    memory_of(chat).forget(lambda file, entry: file == "MEMORY.md" and among(entry))
+    chat.reload()
+    return entries
+
+
+# The session
+
+
+def model(chat: Chat, argument: str) -> None:
+    """Show or switch the model."""
+    if not argument:
+        length = chat.agent.meter.context_length
+        chat.say_line(f"{chat.agent.model.name} · context of {length:,} tokens", "")
+        return
+    chat.use_model(argument)
+    length = chat.agent.meter.context_length
+    chat.say_line(f"talking to {argument} now · context of {length:,} tokens")
+
+
+def model_names(chat: Chat) -> Iterable[str]:
+    """Give the names of models, those without a provider's prefix first."""
+    del chat
+    from agentmem.models.catalog import chat_models
+
+    return sorted(["local", *chat_models()], key=lambda name: ("/" in name, name))
+
+
+def system(chat: Chat, argument: str) -> None:
+    """Show or replace the system prompt of this session."""
+    conversation = chat.agent.short_memory
+    if not argument:
+        chat.say_line(conversation.system_prompt or "no system prompt", "")
+        return
+    if argument.startswith("@"):
+        path = Path(argument[1:]).expanduser()
+        try:
+            argument = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    conversation.system_prompt = argument.strip()
+    chat.agent.window.measure()
+    chat.measure()
+    chat.say_line("the system prompt is replaced for this session; chat --system … --save keeps one")
+
+
+def export(chat: Chat, argument: str) -> None:
+    """Write the memory to a file; its ending says the format."""
+    path = Path(argument).expanduser()
+    if not argument or path.suffix not in _FORMATS:
+        raise UsageError(f"name a file that ends in {', '.join(_FORMATS)}")
+    from agentmem.exporting import selected, write_file
+    from agentmem.formats.registry import EXPORTS
+
+    memory = memory_of(chat)
+    entries = selected(memory, Selection(), archives=True)
+    try:
+        write_file(path, EXPORTS[_FORMATS[path.suffix]](entries, chat.name))
+    except UsageError:
+        raise AgentMemError(f"{path} exists; choose another name") from None
+    chat.say_line(f"wrote {path.absolute()}, archives included")
+
+
+def files(_chat: Chat) -> Iterable[str]:
+    """Give file names for /export."""
+    return [f"conversation{ending}" for ending in _FORMATS if not os.path.exists(f"conversation{ending}")]
+
+
+def copy(chat: Chat, argument: str) -> None:
+    """Copy the last reply, or its last block of code."""
+    from agentmem.repl.clipboard import copy as to_clipboard
+
+    if argument not in {"", "code"}:
+        raise UsageError(f"/copy takes nothing or `code`, not {argument!r}")
+    record = chat.agent.short_memory.record
+    text = next((turn.content for turn in reversed(record) if turn.role == chat.name), "")
+    if not text:
+        raise NotFound("there is no reply to copy yet")
+    if argument:
+        blocks = re.findall(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```", text, re.DOTALL | re.MULTILINE)
+        if not blocks:
+            raise NotFound("the last reply has no block of code")
+        text = blocks[-1]
+    way = to_clipboard(text, chat.write)
+    if not way:
+        raise AgentMemError("too long to copy through the terminal; /export writes a file")
+    chat.say_line(f"copied {views.counted(len(text), 'character')} with {visible_line(way)}")
+
+
+def multiline(chat: Chat, _argument: str) -> None:
+    """Swap what Enter and Alt-Enter do."""
+    chat.multiline = not chat.multiline
+    chat.say_line(
+        "Enter makes a new line, Alt-Enter sends"
+        if chat.multiline
+        else "Enter sends, Alt-Enter makes a new line"
+    )

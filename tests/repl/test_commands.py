@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentmem.repl.commands import TABLE
+from tests.loopback import Answer, Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.loopback import Provider
+    from tests.terminal import Terminal
+
+    Chat = Callable[..., Terminal]
+    Memory = Callable[[], str]
+
+
+def say(terminal: Terminal, text: str, shows: str) -> None:
+    """Send a line, wait for what it shows and for the next prompt."""
+    terminal.wait_prompt()
+    terminal.send(f"{text}\r")
+    terminal.wait_said(shows)
+    terminal.wait_prompt()
+
+
+def test_help_lists_every_command_and_key(chat: Chat) -> None:
+    terminal = chat(rows=50, columns=100)
+    say(terminal, "/help", "Ctrl-D")
+    for command in TABLE.values():
+        assert f"/{command.name}" in str(terminal)
+        assert command.help in str(terminal)
+
+
+def test_every_command_completes_with_its_help_beside_it(chat: Chat) -> None:
+    terminal = chat(columns=100)
+    terminal.send("/to")
+    terminal.wait_for("how full the context window is")
+    terminal.send("\t\r")
+    terminal.wait_for("compacts at  ")
+
+
+def test_arguments_complete_too(chat: Chat) -> None:
+    terminal = chat()
+    terminal.send("/undo com")
+    terminal.send("\t")
+    terminal.wait_for("/undo compaction")
+
+
+@pytest.mark.parametrize(("typed", "shown"), [("/hlep", "did you mean /help?"), ("/xyz", "/help lists")])
+def test_an_unknown_command_is_never_sent(chat: Chat, typed: str, shown: str) -> None:
+    terminal = chat()
+    say(terminal, typed, shown)  # the provider fixture complains about a request
+
+
+def test_two_slashes_send_one(chat: Chat, provider: Provider) -> None:
+    provider.answers.append("a path")
+    terminal = chat()
+    say(terminal, "//usr/bin", "a path")
+    assert provider.asked[0].messages[-1]["content"].endswith("] /usr/bin")
+
+
+def test_tokens_and_show(chat: Chat, provider: Provider) -> None:
+    provider.answers.append(Answer("the **answer**", usage=(100, 7, 60)))
+    terminal = chat()
+    say(terminal, "question", "the answer")
+    say(terminal, "/tokens", "100 tokens, 60 of them cached")
+    say(terminal, "/show 1", "#2 · ")
+
+
+def test_undo_takes_the_last_exchange_back(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["one", "two", "three"]
+    terminal = chat()
+    say(terminal, "first question", "one")
+    say(terminal, "second question", "two")
+    say(terminal, "/undo", "took back 2 entries: second question")
+    assert "second question" not in memory()
+    assert "first question" in memory()
+    say(terminal, "third question", "three")
+    assert "second question" not in provider.asked[-1].text
+
+
+def test_retry_asks_for_another_reply(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["bad reply", "good reply"]
+    terminal = chat()
+    say(terminal, "question", "bad reply")
+    say(terminal, "/retry", "good reply")
+    assert memory().count("question") == 1
+    assert "bad reply" not in memory()
+    assert "bad reply" not in provider.asked[-1].text
+
+
+def test_retry_after_an_interruption(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += [Answer("one two three", gate=Gate(1)), "whole reply"]
+    terminal = chat()
+    terminal.send("question\r")
+    terminal.wait_for("one")
+    terminal.send("\x03")
+    terminal.wait_for("interrupted")
+    say(terminal, "/retry", "whole reply")
+    assert memory().count("question") == 1
+
+
+def test_edit_changes_the_last_message(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["reply one", "reply two"]
+    terminal = chat()
+    say(terminal, "colour of teh sky", "reply one")
+    say(terminal, "/edit", "it will replace")
+    terminal.wait_for("\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} colour of teh sky")
+    say(terminal, "\x17\x17the sea", "reply two")
+    assert "### User" in memory()
+    assert memory().count("### User") == 1
+    assert "colour of the sea" in memory()
+    assert "reply one" not in memory()
+
+
+def test_edit_can_be_called_off(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["reply one", "reply two"]
+    terminal = chat()
+    say(terminal, "first", "reply one")
+    say(terminal, "/edit", "it will replace")
+    terminal.send("\x03")
+    say(terminal, "second", "reply two")
+    assert "reply one" in memory()
+
+
+def test_forget_asks_and_drops_it_everywhere(
+    chat: Chat, provider: Provider, memory: Memory, workspace: Path
+) -> None:
+    provider.answers += ["noted", "sunny", "no idea"]
+    terminal = chat()
+    say(terminal, "the canary is Zyzzyx", "noted")
+    say(terminal, "weather?", "sunny")
+    terminal.send("/forget zyzzyx\r")
+    terminal.wait_for("forget these for good?")
+    terminal.send("n\n")
+    terminal.wait_for("nothing was removed")
+    assert "Zyzzyx" in memory()
+    terminal.wait_prompt()
+    terminal.send("/forget zyzzyx\r")
+    terminal.wait_until(lambda: "\n".join(terminal.lines_unlocked()).count("for good?") == 2)
+    terminal.send("y\n")
+    terminal.wait_for("forgot 1 entry")
+    say(terminal, "what is the canary?", "no idea")
+    assert "Zyzzyx" not in provider.asked[-1].text
+    for path in workspace.rglob("*"):
+        assert not path.is_file() or b"zyzzyx" not in path.read_bytes().lower()
+
+
+def test_search_finds_what_was_said(chat: Chat, provider: Provider) -> None:
+    provider.answers.append("Paris, of course")
+    terminal = chat()
+    say(terminal, "what is the capital of France?", "Paris")
+    say(terminal, "/search capital", "what is the capital of France?")
+    say(terminal, "/search nonsense", "nothing found")
+
+
+def test_compact_archives_and_undo(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["noted " * 200, "sunny " * 200, "a short summary of the cat Tom"]
+    terminal = chat("--context-length", "3000")
+    say(terminal, "my cat is Tom", "noted")
+    say(terminal, "weather?", "sunny")
+    say(terminal, "/compact the cat", "→")
+    assert "[Compressed Memory Summary]" in memory()
+    say(terminal, "/archives", "kB")
+    say(terminal, "/archives latest", "my cat is Tom")
+    say(terminal, "/undo", "again as in archive/")
+    assert "[Compressed Memory Summary]" not in memory()
+    assert "my cat is Tom" in memory()
+
+
+def test_compaction_can_be_cancelled(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["noted " * 200, "sunny " * 200, Answer("never", gate=Gate())]
+    terminal = chat("--context-length", "3000")
+    say(terminal, "my cat is Tom", "noted")
+    say(terminal, "weather?", "sunny")
+    before = memory()
+    terminal.send("/compact\r")
+    terminal.wait_for("compacting")
+    provider.wait_for(3)
+    terminal.send("\x03")
+    terminal.wait_for("cancelled; the memory is as it was")
+    assert memory() == before
+
+
+def test_model_switches_with_its_own_context_length(chat: Chat, provider: Provider) -> None:
+    provider.answers.append("hello")
+    terminal = chat()
+    say(terminal, "/model gpt-4.1", "talking to gpt-4.1 now · context of 1,047,576 tokens")
+    terminal.wait_for("Ada · gpt-4.1 · ")
+    say(terminal, "hi", "hello")
+    assert provider.asked[0].body["model"] == "gpt-4.1"
+
+
+def test_system_is_replaced_for_the_session(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers.append("arr")
+    terminal = chat()
+    say(terminal, "/system", "no system prompt")
+    say(terminal, "/system You are a pirate.", "replaced")
+    say(terminal, "hi", "arr")
+    assert "You are a pirate." in provider.asked[0].messages[0]["content"]
+    assert "pirate" not in memory()
+
+
+def test_export_refuses_to_overwrite(chat: Chat, provider: Provider, tmp_path: Path) -> None:
+    provider.answers.append("hello")
+    terminal = chat(folder=tmp_path)
+    say(terminal, "hi", "hello")
+    say(terminal, "/export talk.jsonl", "wrote ")
+    rows = [json.loads(line) for line in (tmp_path / "talk.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert "hi" in [row.get("text") for row in rows]
+    assert (tmp_path / "talk.jsonl").stat().st_mode & 0o777 == 0o600
+    say(terminal, "/export talk.jsonl", "exists")
+    say(terminal, "/export talk.xyz", "ends in .md")
+
+
+def test_copy_goes_through_the_terminal(chat: Chat, provider: Provider) -> None:
+    provider.answers.append("Run:\n\n```sh\nls -l\n```\n\ndone")
+    terminal = chat(environment={"DISPLAY": None, "WAYLAND_DISPLAY": None})
+    say(terminal, "how?", "done")
+    say(terminal, "/copy", "with the terminal")
+    assert base64.b64encode(b"Run:\n\n```sh\nls -l\n```\n\ndone") in bytes(terminal.raw)
+    say(terminal, "/copy code", "copied 6 characters")
+    assert b"\x1b]52;c;" + base64.b64encode(b"ls -l\n") in bytes(terminal.raw)
+
+
+def test_multiline_swaps_enter(chat: Chat, provider: Provider) -> None:
+    provider.answers.append("both seen")
+    terminal = chat()
+    say(terminal, "/multiline", "Alt-Enter sends")
+    terminal.send("one\rtwo")
+    terminal.wait_for("two")
+    terminal.send("\x1b\r")
+    terminal.wait_for("both seen")
+    assert provider.asked[0].messages[-1]["content"].endswith("one\ntwo")
+
+
+def test_exit_leaves(chat: Chat) -> None:
+    terminal = chat()
+    terminal.send("/exit\r")
+    assert terminal.wait_end() == 0
