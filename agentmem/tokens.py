@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import tiktoken
 
@@ -51,11 +53,13 @@ class Estimator:
 
     def count(self, text: str) -> int:
         """Return the tokens of a text."""
+        return sum(self.counts(text))
+
+    def counts(self, text: str) -> Iterator[int]:
+        """Yield the tokens of a text slice by slice, so that one may stop when it is enough."""
         encoding = self.load()
-        return sum(
-            len(encoding.encode_ordinary(text[start : start + _SLICE]))
-            for start in range(0, len(text), _SLICE)
-        )
+        for start in range(0, len(text), _SLICE):
+            yield len(encoding.encode_ordinary(text[start : start + _SLICE]))
 
 
 class Meter:
@@ -75,7 +79,9 @@ class Meter:
         self._reported = 0
         self._before: int | None = 0  # raw estimate of what `_reported` covers; None: never counted
         self._since = 0  # raw estimate of what came after
-        self._uncounted: list[str] = []
+        self._uncounted: deque[str] = deque()
+        self._most = 0  # tokens of what is uncounted, at most
+        self._slices: Iterator[int] = iter(())  # of a text whose count was broken off
 
     def restart(self, texts: Iterable[str]) -> None:
         """Measure a request anew.
@@ -84,18 +90,23 @@ class Meter:
             texts: the content of its messages and the tools' schemas.
         """
         self._reported, self._before, self._since = 0, 0, 0
-        self._uncounted = list(texts)
+        self._forget_uncounted()
+        for text in texts:
+            self.add(text)
 
     def add(self, text: str) -> None:
         """Take one more message into account; it is counted when somebody asks."""
         self._uncounted.append(text)
+        # No tokenizer makes more tokens than the text has bytes.
+        self._most += len(text.encode("utf-8", "replace")) + MESSAGE_OVERHEAD
 
     def report(self, prompt_tokens: int) -> None:
         """Correct the meter by what the provider says the request, as measured so far, took; 0 is unknown."""
         if prompt_tokens <= 0:
             return
-        if self._before is not None and (self._estimator.loaded or not self._uncounted):
-            raw = self._before + self._counted()
+        if self._before is not None and (self._estimator.loaded or not self._most):
+            self._count()
+            raw = self._before + self._since
             low, high = _FACTOR_BOUNDS
             observed = min(high, max(low, prompt_tokens / raw)) if raw else 1.0
             first = self._factor == 1.0
@@ -103,33 +114,48 @@ class Meter:
             self._before = raw
         else:
             self._before = None
-        self._reported, self._since, self._uncounted = prompt_tokens, 0, []
+        self._reported, self._since = prompt_tokens, 0
+        self._forget_uncounted()
 
     @property
     def tokens(self) -> int:
         """Tokens of the next request, as well as anyone knows."""
-        return self._reported + round(self._counted() * self._factor)
+        self._count()
+        return self._so_far
+
+    @property
+    def _so_far(self) -> int:
+        return self._reported + round(self._since * self._factor)
 
     @property
     def estimated(self) -> bool:
         """Whether `tokens` is more than what the provider reported."""
-        return bool(self._since or self._uncounted) or not self._reported
+        return bool(self._since or self._most) or not self._reported
 
     def reaches(self, limit: float) -> bool:
         """Whether the next request takes at least `limit` tokens, counting only when it might."""
-        # No tokenizer makes more tokens than the text has bytes.
-        overhead = MESSAGE_OVERHEAD * len(self._uncounted)
-        most = sum(len(text.encode("utf-8", "replace")) for text in self._uncounted) + overhead
-        if self._reported + self._since * self._factor + most < limit:
+        if self._reported + self._since * self._factor + self._most < limit:
             return False
-        return self.tokens >= limit
+        self._count(limit)
+        return self._so_far >= limit
 
     def estimate(self, text: str) -> int:
         """Return the tokens one message with this text would add."""
         return round((self._estimator.count(text) + MESSAGE_OVERHEAD) * self._factor)
 
-    def _counted(self) -> int:
-        if self._uncounted:
-            uncounted, self._uncounted = self._uncounted, []
-            self._since += sum(self._estimator.count(text) + MESSAGE_OVERHEAD for text in uncounted)
-        return self._since
+    def _count(self, enough: float = math.inf) -> None:
+        """Count what is uncounted, until so many tokens are reached: a huge memory need not be counted whole."""
+        while self._most and self._so_far < enough:
+            for tokens in self._slices:
+                self._since += tokens
+                if self._so_far >= enough:
+                    return
+            if not self._uncounted:
+                self._most = 0
+                return
+            self._slices = self._estimator.counts(self._uncounted.popleft())
+            self._since += MESSAGE_OVERHEAD
+
+    def _forget_uncounted(self) -> None:
+        self._uncounted.clear()
+        self._most, self._slices = 0, iter(())

@@ -3,12 +3,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentmem.tokens import MESSAGE_OVERHEAD, Estimator, Meter
 from tests.program import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ESTIMATOR = Estimator("gpt-4o")
 
@@ -20,9 +25,10 @@ class Counting(Estimator):
         super().__init__("gpt-4o")
         self.counted: list[str] = []
 
-    def count(self, text: str) -> int:
-        self.counted.append(text)
-        return super().count(text)
+    def counts(self, text: str) -> Iterator[int]:
+        for start, tokens in enumerate(super().counts(text)):
+            self.counted.append(text if not start else "")
+            yield tokens
 
 
 @given(st.text(max_size=400))
@@ -60,6 +66,27 @@ def test_nothing_is_counted_while_the_bytes_are_few() -> None:
     meter.add("more")
     assert not meter.reaches(9_000)
     assert not estimator.counted
+
+
+def test_a_huge_memory_is_counted_only_until_it_is_too_much() -> None:
+    estimator = Counting()
+    meter = Meter(estimator, 10_000)
+    meter.restart(["hello " * 1_000_000, "the end"])
+    assert meter.reaches(9_000)
+    assert len(estimator.counted) < 5
+    assert meter.reaches(9_000)
+    assert len(estimator.counted) < 5
+    assert meter.tokens == sum(ESTIMATOR.count(text) + 4 for text in ("hello " * 1_000_000, "the end"))
+
+
+@given(st.lists(st.text(max_size=3000), max_size=4), st.lists(st.integers(0, 20_000), max_size=4))
+def test_counting_in_parts_is_counting(texts: list[str], limits: list[int]) -> None:
+    meter = Meter(ESTIMATOR, 10_000)
+    meter.restart(texts)
+    whole = sum(ESTIMATOR.count(text) + MESSAGE_OVERHEAD for text in texts)
+    for limit in limits:
+        assert meter.reaches(limit) == (whole >= limit)
+    assert meter.tokens == whole
 
 
 def test_a_turn_counts_only_what_is_new() -> None:
