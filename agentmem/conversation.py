@@ -115,6 +115,8 @@ class Conversation:
         self._lock = threading.RLock()
         self.generation = 0
         self.result_bytes: int | None = None
+        self._preamble = ""
+        self._preamble_of: tuple[object, ...] = ()
         if memory:
             memory.ensure()
             self._preload, self._cursor = memory.load()
@@ -267,6 +269,20 @@ class Conversation:
     @property
     def preamble(self) -> str:
         """The leading system message: system prompt, rules, and the fenced memory or summary."""
+        made_of = (
+            self.system_prompt,
+            self.rules,
+            self.custom_rules_prompt,
+            self._preload,
+            self.result_bytes,
+            *(turn.content for turn in self._summaries),
+        )
+        # Made once: a turn must not cost the length of the memory.
+        if made_of != self._preamble_of:
+            self._preamble_of, self._preamble = made_of, self._made_preamble()
+        return self._preamble
+
+    def _made_preamble(self) -> str:
         parts = [self.system_prompt, self.rules, self.custom_rules_prompt]
         if self._has_preload:
             parts.append(fenced(self._remembered))

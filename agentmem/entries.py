@@ -39,7 +39,6 @@ _NOTE = re.compile(r"(?!\d+ bytes|\s)[^<>]*(?<!\s)|")
 # Wider than _HEADING on purpose: whatever could be read as a heading gets its backslash.
 _LOOKALIKE = re.compile(r"^(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
 _ESCAPED = re.compile(r"^\\(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Parts(NamedTuple):
@@ -270,9 +269,11 @@ def _missing_end(body: bytes, *, crlf: bool) -> bytes:
 
 def storable(text: str) -> str:
     """Return text that UTF-8 can carry: surrogate pairs joined, lone surrogates as U+FFFD."""
-    if not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def format_stamp(when: datetime) -> str:

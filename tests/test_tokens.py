@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,8 +104,7 @@ def test_the_providers_word_replaces_the_estimate() -> None:
     meter.restart(["some words here"])
     assert meter.estimated
     meter.report(1234)
-    assert meter.tokens == 1234
-    assert not meter.estimated
+    assert (meter.tokens, meter.estimated) == (1234, False)
     meter.add("reply")
     assert meter.tokens > 1234
     assert meter.estimated

@@ -9,6 +9,7 @@ import json
 import re
 import ssl
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 # httpx/__init__ pulls in its own command line, and with it click, rich and pygments, wherever those
@@ -25,6 +26,7 @@ if _modules[_COMMAND_LINE] is None:
 
 from agentmem.errors import ConfigurationError, ModelError, ModelUnreachable  # noqa: E402
 from agentmem.models import catalog  # noqa: E402
+from agentmem.models.body import Encoder  # noqa: E402
 from agentmem.models.chunks import Reply, wire_request  # noqa: E402
 from agentmem.models.failures import Refusal, error_from, one_line  # noqa: E402
 
@@ -44,6 +46,7 @@ _UNKNOWN_PARAMETER = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CONNECT = 30.0
+_HEADERS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
 
 
 class OpenAIWire:
@@ -72,6 +75,7 @@ class OpenAIWire:
         self._key = key
         self._timeout = timeout
         self._context_length = context_length
+        self._encoder = Encoder()
         self._without: set[str] = set()
         self._renamed: dict[str, str] = {}
         if _REASONING.match(wire_name):
@@ -114,9 +118,11 @@ class OpenAIWire:
         self._client.close()
 
     def _attempt(self, request: Request) -> Iterator[Piece]:
-        body = self._body(request)
+        leading = next((each for each in request.messages[:1] if each.role == "system"), None)
+        body = self._body(replace(request, messages=request.messages[1:]) if leading else request)
+        content = self._encoder.encode(leading, body)
         url = f"{self.base}/chat/completions"
-        with self._client.stream("POST", url, json=body, headers={"Accept": "text/event-stream"}) as response:
+        with self._client.stream("POST", url, content=content, headers=_HEADERS) as response:
             if response.is_success:
                 yield from self._read(response)
                 return
