@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentmem import models, settings
@@ -15,7 +16,7 @@ from agentmem.agent.window import Window
 from agentmem.compressor import ContextCompressor
 from agentmem.conversation import Conversation
 from agentmem.entries import USER, storable
-from agentmem.errors import NotFound, ToolsNotSupported
+from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported
 from agentmem.memory import Memory
 from agentmem.memory.store import now
 from agentmem.redaction import redact
@@ -25,7 +26,6 @@ from agentmem.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
-    from pathlib import Path
     from types import TracebackType
 
     from typing_extensions import Self
@@ -310,8 +310,24 @@ class Agent:
             self.notice,
             on_piece,
             on_result,
+            self._read_persona_again,
         )
         return self._run
+
+    def _read_persona_again(self) -> None:
+        """Take the system prompt and the rules from their files afresh, word for word."""
+        for name in ("system_prompt", "rules"):
+            source = self.settings.sources.get(name, "")
+            if not source.endswith(".toml"):
+                continue
+            try:
+                text = settings.read_file(Path(source)).get(name, "")
+            except ConfigurationError as error:
+                self.notice(f"{error}; going on with what it said before")
+                continue
+            setattr(self.short_memory, name, storable(str(text)))
+        if self._window:
+            self._window.measure()
 
     def compact(
         self,
@@ -336,4 +352,6 @@ class Agent:
         """
         with self._lock:
             self.refresh()
-            return self.window.compact(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
+            report = self.window.compact(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
+            self._read_persona_again()
+            return report

@@ -75,6 +75,7 @@ class Run:
         notice: told what a person should know.
         on_piece: told every piece of the replies.
         on_result: told every tool call with its result.
+        on_compaction: called after each compaction.
         report: what it took so far.
         reply: the last reply.
     """
@@ -88,6 +89,7 @@ class Run:
     notice: Callable[[str], None]
     on_piece: Callable[[Piece], None]
     on_result: Callable[[ToolCall, str], None]
+    on_compaction: Callable[[], None]
     report: RunReport = field(default_factory=RunReport)
     reply: Reply = field(default_factory=Reply)
 
@@ -123,7 +125,7 @@ class Run:
                     break
                 closing = step > 1 and step >= limit
                 prompt = next_step(step, limit) if step > 1 and not after_tools else ""
-                pending = self.window.make_room(pending)
+                pending = self._make_room(pending)
                 self._call(pending, prompt, done, closing=closing)
                 if closing and limit > 1 and (after_tools or auto):
                     self._report_limit(limit)
@@ -136,6 +138,15 @@ class Run:
             self.report.compactions = tuple(self.window.compactions[earlier:])
         return said
 
+    def _make_room(self, pending: Turn, *, must_fit: bool = False) -> Turn:
+        """Compact when it is due, or because the request `must_fit`; errors as `Window.make_room`."""
+        earlier = len(self.window.compactions)
+        window = self.window
+        pending = window.shrink(pending, must_fit=True) if must_fit else window.make_room(pending)
+        if len(self.window.compactions) > earlier:
+            self.on_compaction()
+        return pending
+
     def _call(self, pending: Turn, prompt: str, done: DoneMark, *, closing: bool) -> None:
         """Send one request and take the reply; a refusal that teaches the window's length is tried again."""
         try:
@@ -145,7 +156,7 @@ class Run:
                 raise
             if overflow.limit and overflow.limit < self.window.meter.context_length:
                 self.window.meter.context_length = overflow.limit
-            self.window.shrink(pending, must_fit=True)
+            self._make_room(pending, must_fit=True)
             self._exchange(prompt, done, closing=closing)
 
     def _exchange(self, prompt: str, done: DoneMark, *, closing: bool) -> None:
