@@ -136,11 +136,15 @@ def chat(
         _save(folder, {name: getattr(resolved, name) for name in flags if flags[name] is not None}, tell)
 
     def open_agent(notice: Callable[[str], None]) -> Agent:
+        from agentmem import models
         from agentmem.agent import Agent
 
+        # The model first: a name or a key that is wrong must not leave an empty agent behind.
+        model = models.open_model(resolved) if resolved.model else None
         return Agent(
             agent,
             workspace_dir=workspace,
+            model=model,
             resolved=resolved,
             confirm=approval.confirm_calls(yes=yes, tell=notice),
             notice=notice,

@@ -205,7 +205,7 @@ def test_no_model_is_said_once_with_what_to_do(workspace: Path) -> None:
     ran = run("chat", "Ada", "hello", "-m", "gpt-4o")
     assert ran.code == 78
     assert "OPENAI_API_KEY" in ran.err
-    assert not (workspace / "agents" / "Ada" / "MEMORY.md").exists() or said(workspace) == []
+    assert not (workspace / "agents").exists()
 
 
 def test_an_unknown_key_in_a_settings_file_is_named(provider: Provider, workspace: Path) -> None:
