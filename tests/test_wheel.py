@@ -36,3 +36,8 @@ def test_the_built_wheel_works_in_a_clean_environment(tmp_path: Path, workspace:
     assert version == output(str(python), "-m", "agentmem", "--version")
     assert version.startswith("agentmem ")
     assert (Path(home.strip()).parent / "py.typed").exists()
+    share = clean / "share"
+    assert (share / "bash-completion" / "completions" / "agentmem").exists()
+    assert (share / "zsh" / "site-functions" / "_agentmem").exists()
+    assert (share / "fish" / "vendor_completions.d" / "agentmem.fish").exists()
+    assert (share / "man" / "man1" / "agentmem-chat.1").exists()

@@ -21,6 +21,7 @@ def archives(
         typer.Argument(
             metavar="[ARCHIVE]",
             help="An archive's name, an unambiguous prefix of it, or latest.",
+            autocompletion=options.complete_archives,
             show_default=False,
         ),
     ] = None,

@@ -37,10 +37,7 @@ def chat(
         list[str] | None,
         typer.Argument(metavar="[TASK]...", help="What to say; - reads stdin too.", show_default=False),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", metavar="NAME", help="Model, such as gpt-4o, local, local:FILE.gguf."),
-    ] = None,
+    model: options.ModelName = None,
     system: Annotated[
         str | None,
         typer.Option("--system", "-s", metavar="TEXT|@FILE", help="System prompt: who the agent is."),
@@ -64,7 +61,13 @@ def chat(
         ),
     ] = None,
     summarizer_model: Annotated[
-        str | None, typer.Option("--summarizer-model", metavar="NAME", help="Model that writes summaries.")
+        str | None,
+        typer.Option(
+            "--summarizer-model",
+            metavar="NAME",
+            help="Model that writes summaries [default: the agent's].",
+            autocompletion=options.complete_models,
+        ),
     ] = None,
     no_compression: Annotated[bool, typer.Option("--no-compression", help="Never compact.")] = False,
     no_memory: Annotated[

@@ -20,7 +20,14 @@ def compact(
         str, typer.Option("--focus", metavar="TEXT", help="What to keep above all.", show_default=False)
     ] = "",
     model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="NAME", help="Model that writes the summary.")
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="Model that writes the summary [default: the agent's].",
+            autocompletion=options.complete_models,
+        ),
     ] = None,
     keep_tokens: Annotated[
         int | None,

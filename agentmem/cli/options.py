@@ -23,6 +23,23 @@ def complete_agents(incomplete: str) -> list[str]:
         return []
 
 
+def complete_archives(ctx: typer.Context, incomplete: str) -> list[str]:
+    """List an agent's archives, newest first, and `latest`."""
+    try:
+        memory = existing_memory(ctx.params.get("agent") or "", ctx.params.get("workspace"))
+        names = ["latest", *(each.name for each in reversed(memory.archives()))]
+    except AgentMemError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_models(incomplete: str) -> list[str]:
+    """List the models whose name begins as typed."""
+    from agentmem.models.catalog import chat_models
+
+    return [name for name in ["local", *chat_models()] if name.startswith(incomplete)]
+
+
 AgentName = Annotated[
     str,
     typer.Argument(
@@ -36,6 +53,16 @@ WorkspaceOption = Annotated[
         metavar="FOLDER",
         help="Folder that holds all agents [default: $WORKSPACE_DIR, or the user's data folder].",
         show_default=False,
+    ),
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        help="Model, such as gpt-4o, local, local:FILE.gguf.",
+        autocompletion=complete_models,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
