@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         ToolsNotSupported,
         UsageError,
     )
+    from agentmem.models.base import Piece, TextDelta, ToolCall
+    from agentmem.tools import Tool
 
 __version__ = "0.1.0"
 
@@ -55,9 +57,13 @@ __all__ = [
     "ModelNotFound",
     "ModelUnreachable",
     "NotFound",
+    "Piece",
     "RateLimited",
     "RequestTooLarge",
     "StorageError",
+    "TextDelta",
+    "Tool",
+    "ToolCall",
     "ToolsNotSupported",
     "UsageError",
     "__version__",
@@ -67,6 +73,10 @@ _HOME = {
     "Agent": "agentmem.agent",
     "ContextCompressor": "agentmem.compressor",
     "Conversation": "agentmem.conversation",
+    "Piece": "agentmem.models.base",
+    "TextDelta": "agentmem.models.base",
+    "Tool": "agentmem.tools",
+    "ToolCall": "agentmem.models.base",
 }
 
 
