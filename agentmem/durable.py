@@ -314,6 +314,11 @@ class Folder:
         target, dir_fd = self._at(name)
         os.unlink(target, dir_fd=dir_fd)
 
+    def remove_folder(self, name: str) -> None:
+        """Delete an empty directory."""
+        target, dir_fd = self._at(name)
+        os.rmdir(target, dir_fd=dir_fd)
+
     def sync(self) -> None:
         """Put the directory's own changes (new, renamed, deleted names) on the medium."""
         if self._fd >= 0:

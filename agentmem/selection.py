@@ -51,8 +51,16 @@ class Selection:
             and (self.before is None or entry.when < self.before)
             and (not self.role or _has_role(entry, self.role))
             and (not self.match or self.match.casefold() in _searchable(entry).casefold())
-            and (self.pattern is None or _found(self.pattern, _searchable(entry)))
+            and self.matches(_searchable(entry))
         )
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern, if there is one, is found in a text.
+
+        Raises:
+            UsageError: the pattern takes too long.
+        """
+        return self.pattern is None or _found(self.pattern, text)
 
     def choose(self, entries: Iterable[Entry], first: int = 1) -> list[tuple[int, Entry]]:
         """Return the chosen entries with their numbers.

@@ -17,6 +17,7 @@ ARCHIVE_FOLDER = "archive"
 PRIVATE_FOLDER = ".agentmem"
 INDEX_FILE = "index.db"
 INPUT_HISTORY = "history"
+RETENTION_FILE = "retention"
 AGENT_SETTINGS = "agent.toml"
 
 NAME_LENGTH = 64

@@ -1,23 +1,32 @@
-"""`agentmem forget`: remove entries, or an agent, from memory and archives."""
+"""`agentmem forget`: remove entries, archives, or an agent."""
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentmem import forgetting, input_history, settings
 from agentmem.cli import options, output
-from agentmem.display import visible_line
-from agentmem.entries import Entry, parse
-from agentmem.errors import NotFound, UsageError
-from agentmem.formats.exported import exported
-from agentmem.formats.jsonl import as_object
-from agentmem.memory import Forgotten, Memory
-from agentmem.selection import any_of, pick_entry
+from agentmem.cli.forgotten import Outcome, preview, report
+from agentmem.entries import SUMMARY_MARK
+from agentmem.errors import AgentMemError, UsageError
+from agentmem.memory import Memory
+from agentmem.memory.store import now
+from agentmem.settings import parse_duration
+from agentmem.workspace import Workspace
 
-_PREVIEW = 72  # characters of an entry shown before it goes
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from agentmem.entries import Entry
+
+_CHOICES = ("redo", "drop", "keep")
 
 
 def forget(
@@ -31,72 +40,166 @@ def forget(
     match: Annotated[
         str | None, typer.Option("--match", metavar="TEXT", help="Entries that contain this, in any case.")
     ] = None,
+    regex: Annotated[
+        str | None,
+        typer.Option("--regex", metavar="PATTERN", help="Entries that a regular expression matches."),
+    ] = None,
+    role: options.Role = None,
+    since: options.Since = None,
+    before: options.Before = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="SPAN", help="Entries older than this, such as 30d.")
+    ] = None,
+    archive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--archive",
+            metavar="NAME|all",
+            help="Only what stands in this archive, or in all; one of which all goes is deleted. Repeatable.",
+        ),
+    ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option("--last", metavar="N", min=1, help="The newest N entries of what the rest selects."),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="The agent, with everything it has.")] = False,
+    summaries: Annotated[
+        str | None,
+        typer.Option(
+            "--summaries",
+            metavar="|".join(_CHOICES),
+            help="What becomes of summaries made from it: made anew by the model, removed, or left.",
+        ),
+    ] = None,
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
-    """Remove entries from the memory and the archives of AGENT for good."""
+    """Remove what all the given selectors choose, from the memory and the archives of AGENT, for good."""
+    given = {
+        "--entry": entry,
+        "--match": match,
+        "--regex": regex,
+        "--role": role,
+        "--since": since,
+        "--before": before,
+        "--older-than": older_than,
+        "--archive": archive,
+        "--last": last,
+    }
+    _check(given, everything=everything, summaries=summaries)
+    Memory.sweep_deleted(Workspace(settings.workspace_root(workspace)).agents)
     memory = options.existing_memory(agent, workspace)
-    if not (entry or match or everything):
-        raise UsageError("say what to forget: --entry, --match or --all")
-    if everything and (entry or match):
-        raise UsageError("--all forgets the whole agent and takes no other selector")
-    command = f"agentmem {shlex.join([*sys.argv[1:], '--yes'])}"
     if everything:
-        _forget_agent(agent, memory, command, dry_run=dry_run, yes=yes, json=json)
+        _forget_agent(agent, memory, dry_run=dry_run, yes=yes, json=json)
         return
-    wanted = any_of(_named(memory, entry)) if entry else None
-    selection = options.selection(match=match)
-
-    def chosen(_file: str, each: Entry) -> bool:
-        return (wanted is None or wanted(each)) and selection.accepts(each)
-
-    found = memory.forget(chosen, dry_run=True)
-    if not found:
-        raise NotFound(f"nothing of {agent}'s memory or archives is meant by that; nothing was removed")
-    _preview(found)
-    gone = dry_run or yes or output.confirm("forget these for good?", command)
-    if gone and not dry_run:
-        found = memory.forget(chosen)
-    _report(agent, found, json=json, done=gone and not dry_run)
+    selection = options.selection(last=last, since=since, before=before, role=role, grep=regex, match=match)
+    if older_than:
+        limit = _moment(older_than)
+        selection = dataclasses.replace(selection, before=min(selection.before or limit, limit))
+    wanted = forgetting.Wanted(tuple(entry or ()), selection, tuple(archive or ()))
+    plan = forgetting.plan(memory, wanted, input_history.load(memory.folder))
+    preview(plan)
+    outcome = Outcome(agent, plan)
+    if not dry_run and (yes or output.confirm("forget these for good?", _command(plan, summaries))):
+        outcome = _carry_out(outcome, memory, _choice(plan, summaries), workspace)
+    report(outcome, json=json)
 
 
-def _named(memory: Memory, names: list[str]) -> list[Entry]:
-    entries = list(memory.read().entries)
-    archived = [
-        each for archive in memory.archives() for each in parse(memory.read_archive(archive.name)[1]).entries
-    ]
-    return [pick_entry(entries if name.startswith("#") else [*entries, *archived], name) for name in names]
+def _check(given: Mapping[str, object], *, everything: bool, summaries: str | None) -> None:
+    """Refuse what could mean more than was intended."""
+    for name, value in given.items():
+        if value == "" or (isinstance(value, list) and "" in value):
+            raise UsageError(f"{name} is empty; nothing was removed")
+    selectors = [name for name, value in given.items() if value]
+    if not (selectors or everything):
+        raise UsageError(f"say what to forget: {', '.join(given)} or --all; nothing was removed")
+    if everything and selectors:
+        raise UsageError(f"--all forgets the whole agent and takes no other selector, not {selectors[0]}")
+    if summaries not in {None, *_CHOICES}:
+        raise UsageError(f"--summaries is one of {', '.join(_CHOICES)}, not {summaries!r}")
 
 
-def _preview(found: list[Forgotten]) -> None:
-    for each in found:
-        print(f"{each.file}:", file=sys.stderr)
-        for entry in each.entries:
-            text = visible_line(entry.text[: _PREVIEW + 1])
-            short = text if len(text) <= _PREVIEW else f"{text[:_PREVIEW]}…"
-            print(f"  {entry.stamp}  {visible_line(entry.role)}  {short}", file=sys.stderr)
+def _moment(span: str) -> datetime:
+    try:
+        return now() - parse_duration(span)
+    except (ValueError, OverflowError):
+        raise UsageError(f"--older-than takes a span such as 30d, 12h or 2w, not {span!r}") from None
 
 
-def _report(agent: str, found: list[Forgotten], *, json: bool, done: bool) -> None:
-    count = sum(len(each.entries) for each in found)
-    if json:
-        files = {each.file: [as_object(exported(entry), agent) for entry in each.entries] for each in found}
-        output.write_json({"agent": agent, "forgotten": done, "files": files})
-    verb = "forgot" if done else "nothing was removed; this would forget"
-    output.notice(f"{verb} {count} {'entry' if count == 1 else 'entries'} in {len(found)} file(s)")
-    if done:
-        output.notice("copies may remain in exports, backups and with the model's provider")
+def _command(plan: forgetting.Plan, summaries: str | None) -> str:
+    """Return what a script would have to run."""
+    choice = ["--summaries", "|".join(_CHOICES)] if plan.summaries and not summaries else []
+    return f"agentmem {shlex.join([*sys.argv[1:], *choice, '--yes'])}"
 
 
-def _forget_agent(agent: str, memory: Memory, command: str, *, dry_run: bool, yes: bool, json: bool) -> None:
+def _choice(plan: forgetting.Plan, summaries: str | None) -> str:
+    """Return what becomes of the summaries.
+
+    Raises:
+        UsageError: nobody said, and nobody can be asked.
+    """
+    if summaries or not plan.summaries:
+        return summaries or "keep"
+    count = len({forgetting.key_of(entry) for _, entry in plan.summaries})
+    what = f"{count} {'summary was' if count == 1 else 'summaries were'} made from this"
+    if not output.interactive():
+        raise UsageError(
+            f"{what}; say what becomes of it with --summaries {'|'.join(_CHOICES)}; nothing was removed"
+        )
+    answer = output.ask(f"{what}: [r]edo by the model, [d]rop or [k]eep?")
+    chosen = [choice for choice in _CHOICES if answer and choice.startswith(answer)]
+    if not chosen:
+        raise UsageError("neither redo, drop nor keep; nothing was removed")
+    return chosen[0]
+
+
+def _carry_out(outcome: Outcome, memory: Memory, choice: str, workspace: Path | None) -> Outcome:
+    plan = outcome.plan
+    news: dict[forgetting.Key, Entry] = {}
+    drop = list(plan.summaries) if choice == "drop" else []
+    if choice == "redo":
+
+        def summarise(entries: Sequence[Entry]) -> str:
+            return _summary(outcome.agent, memory, workspace, entries)
+
+        def stored(summary: Entry, text: str) -> Entry:
+            return memory.stored(summary.role, summary.stamp, f"{SUMMARY_MARK}\n\n{text}", summary.note)
+
+        news, drop = forgetting.redone(plan, summarise, stored)
+    gone = forgetting.carry_out(memory, plan, drop=drop, renewed=news)
+    return dataclasses.replace(
+        outcome, done=True, gone=tuple(gone), choice=choice, remains=forgetting.remains(memory, plan)
+    )
+
+
+def _summary(agent: str, memory: Memory, workspace: Path | None, entries: Sequence[Entry]) -> str:
+    """Have the model summarise entries, as a compaction would."""
+    from agentmem.agent import Agent
+
+    flags = {"memory": False, "compression": True, "keep_tokens": 0}
+    resolved = settings.load(flags, agent_folder=memory.folder)
+    with Agent(agent, workspace_dir=workspace, resolved=resolved, notice=output.notice) as opened:
+        for entry in entries:
+            opened.short_memory.add(entry.role, entry.text, note=entry.note)
+        output.notice(f"summarising what is left of {len(entries)} entries")
+        try:
+            return opened.compact(dry_run=True).summary
+        except AgentMemError as error:
+            advice = "nothing was removed; --summaries drop or keep needs no model"
+            raise type(error)(f"the summary cannot be made anew: {error}; {advice}") from None
+
+
+def _forget_agent(agent: str, memory: Memory, *, dry_run: bool, yes: bool, json: bool) -> None:
     archives = len(memory.archives())
     what = f"{agent}: {memory.folder} with its memory and {archives} archive(s)"
+    command = f"agentmem {shlex.join([*sys.argv[1:], '--yes'])}"
     gone = not dry_run and (yes or output.confirm(f"forget {what}, for good?", command))
     if gone:
         memory.delete()
     if json:
         output.write_json({"agent": agent, "forgotten": gone, "folder": str(memory.folder)})
     output.notice(f"{'forgot' if gone else 'nothing was removed; this would forget'} {what}")
+    if gone:
+        output.notice("copies may remain in exports, backups and with the model's provider")

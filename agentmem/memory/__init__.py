@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from agentmem.memory.archives import Archive
 from agentmem.memory.reading import Changes, Cursor, Snapshot
-from agentmem.memory.rewriting import Fold, Forgotten
+from agentmem.memory.removal import Forgotten
+from agentmem.memory.rewriting import Fold
 from agentmem.memory.store import Memory
 
 __all__ = ["Archive", "Changes", "Cursor", "Fold", "Forgotten", "Memory", "Snapshot"]

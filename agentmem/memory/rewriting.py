@@ -1,4 +1,4 @@
-"""Rewrites of MEMORY.md and archives: fold into a summary, restore, undo, forget.
+"""Rewrites of MEMORY.md and archives: fold into a summary, restore, undo.
 
 Every function runs under the folder's lock. What is archived is archived before MEMORY.md is
 replaced: a crash between the two leaves the old entries twice, never nowhere.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.durable import ARCHIVE_MODE, FILE_MODE
 from agentmem.entries import (
     SUMMARY_MARK,
     SYSTEM,
@@ -24,10 +23,10 @@ from agentmem.entries import (
 from agentmem.errors import MemoryChanged, NotFound
 from agentmem.memory.archives import add_archive, list_archives, pick_archive
 from agentmem.memory.reading import digest
-from agentmem.workspace import ARCHIVE_FOLDER, INDEX_FILE, MEMORY_FILE, PRIVATE_FOLDER
+from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from datetime import datetime
 
     from agentmem.durable import Folder
@@ -51,19 +50,6 @@ class Fold:
     summary: Entry
     kept: tuple[Entry, ...]
     content: bytes
-
-
-@dataclass(frozen=True)
-class Forgotten:
-    """What a forget removed from one file.
-
-    Attributes:
-        file: `MEMORY.md` or the archive's name.
-        entries: the entries that are gone, or would go.
-    """
-
-    file: str
-    entries: tuple[Entry, ...]
 
 
 def fold(folder: Folder, snapshot: Snapshot, summary: str, kept: Iterable[Entry], when: datetime) -> Fold:
@@ -141,46 +127,3 @@ def _archived(folder: Folder, name: str) -> bytes:
     archive = pick_archive(list_archives(folder), name)
     with folder.child(ARCHIVE_FOLDER) as shelf:
         return shelf.read(archive.name)
-
-
-def forget(folder: Folder, chosen: Callable[[str, Entry], bool], *, dry_run: bool) -> list[Forgotten]:
-    """Remove the chosen entries from MEMORY.md and every archive; all other bytes stay identical.
-
-    Args:
-        folder: the agent's folder.
-        chosen: told the file's name and an entry, says whether it goes.
-        dry_run: only say what would go.
-
-    Raises:
-        OSError: the file being rewritten is as it was; those before it are done.
-    """
-    gone = []
-    for name in [archive.name for archive in list_archives(folder)]:
-        with folder.child(ARCHIVE_FOLDER) as shelf:
-            gone.append(_forget_in(shelf, name, chosen, mode=ARCHIVE_MODE, dry_run=dry_run))
-    if MEMORY_FILE in folder.names():
-        gone.append(_forget_in(folder, MEMORY_FILE, chosen, dry_run=dry_run))
-    if not dry_run:
-        _drop_index(folder)
-    return [each for each in gone if each.entries]
-
-
-def _drop_index(folder: Folder) -> None:
-    """Delete the search index: SQLite keeps deleted words in its file, so only a new one is free of them."""
-    if PRIVATE_FOLDER in folder.names():
-        with folder.child(PRIVATE_FOLDER) as private:
-            for name in private.names():
-                if name.startswith(INDEX_FILE):
-                    private.remove(name)
-
-
-def _forget_in(
-    folder: Folder, name: str, chosen: Callable[[str, Entry], bool], *, mode: int = FILE_MODE, dry_run: bool
-) -> Forgotten:
-    document = parse(folder.read(name))
-    gone = tuple(entry for entry in document.entries if chosen(name, entry))
-    if gone and not dry_run:
-        ids = {id(entry) for entry in gone}
-        kept = [entry.raw for entry in document.entries if id(entry) not in ids]
-        folder.replace(name, [document.header, *kept], mode=mode)
-    return Forgotten(name, gone)

@@ -14,19 +14,20 @@ from agentmem.durable import Folder, close, read_at, reading, sync, write_all, w
 from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError
 from agentmem.locking import locked
-from agentmem.memory import joining, rewriting
+from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
 from agentmem.memory.reading import Changes, Cursor, count_before, read_tail
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from agentmem.entries import Document, Entry
     from agentmem.memory.reading import Snapshot
 
 _READ_WAIT = 1.0  # seconds a reader waits for a writer before it reads regardless
+_DELETED = ".deleted-"
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -200,20 +201,29 @@ class Memory:
             return rewriting.undo(folder, self._clock())
 
     def forget(
-        self, chosen: Callable[[str, Entry], bool], *, dry_run: bool = False
-    ) -> list[rewriting.Forgotten]:
+        self,
+        chosen: Callable[[str, Entry], bool],
+        *,
+        dry_run: bool = False,
+        whole: Container[str] = (),
+        renewed: Callable[[Entry], Entry] = lambda entry: entry,
+        typed: Callable[[str], bool] = lambda _line: False,
+    ) -> list[removal.Forgotten]:
         """Remove entries from MEMORY.md and every archive, leaving all other bytes as they are.
 
         Args:
             chosen: told the file's name and an entry, says whether it goes.
             dry_run: only say what would go.
+            whole: archives that go altogether, header included, once all their entries are chosen.
+            renewed: says what stands in an entry's place that is not chosen.
+            typed: says which lines of the input history go, besides those that repeat a removed entry.
 
         Raises:
             StorageError: a file could not be rewritten; that file is as it was.
             FolderLocked: another process keeps the folder.
         """
         with self._rewriting() as folder:
-            return rewriting.forget(folder, chosen, dry_run=dry_run)
+            return removal.forget(folder, chosen, dry_run=dry_run, whole=whole, renewed=renewed, typed=typed)
 
     def delete(self) -> None:
         """Delete the agent's folder with everything in it; links are deleted, never followed.
@@ -229,6 +239,18 @@ class Memory:
             shutil.rmtree(doomed)
             with Folder.open(self.folder.parent) as parent:
                 parent.sync()
+
+    @staticmethod
+    def sweep_deleted(agents: Path) -> None:
+        """Finish deletions of agents that a crash cut short.
+
+        Args:
+            agents: the folder with one folder per agent.
+        """
+        with suppress(OSError):
+            for each in agents.iterdir():
+                if each.name.startswith(_DELETED) and not each.is_symlink():
+                    shutil.rmtree(each, ignore_errors=True)
 
     # Reading
 

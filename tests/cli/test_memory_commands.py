@@ -135,7 +135,7 @@ def test_forget_by_entry_leaves_every_other_byte(memory: Memory) -> None:
     entries = memory.read().entries
     run("compact", "Ada", "--summary", "A talk.", "--keep-tokens", "0", OPENAI_API_KEY="x")
     archived = (memory.folder / "archive" / memory.archives()[0].name).read_bytes()
-    ran = run("forget", "Ada", "--entry", entries[1].stamp, "--yes", "--json")
+    ran = run("forget", "Ada", "--entry", entries[1].stamp, "--summaries", "keep", "--yes", "--json")
     assert ran.code == 0, ran.err
     left = (memory.folder / "archive" / memory.archives()[0].name).read_bytes()
     assert left == archived.replace(entries[1].raw, b"")

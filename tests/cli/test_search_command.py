@@ -91,7 +91,7 @@ def test_what_cannot_be_searched_says_so(memory: Memory, words: list[str], code:
 def test_after_forget_neither_search_nor_any_export_has_it(memory: Memory) -> None:
     compacted(memory)
     assert hits("Ada", "pot")
-    assert run("forget", "Ada", "--match", "blue pot", "--yes").code == 0
+    assert run("forget", "Ada", "--match", "blue pot", "--summaries", "drop", "--yes").code == 0
     assert hits("Ada", "pot") == []
     for name in ("markdown", "json", "jsonl", "openai", "html", "text"):
         exported = run("export", "Ada", "--archives", "-f", name)

@@ -1,0 +1,121 @@
+"""What `agentmem forget` shows: what will go, and what went."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from agentmem.cli import output
+from agentmem.display import visible_line
+from agentmem.entries import Entry
+from agentmem.forgetting import Plan, Remains, key_of
+from agentmem.formats.exported import exported
+from agentmem.formats.jsonl import as_object
+from agentmem.memory import Forgotten
+
+_PREVIEW = 72  # characters of an entry shown before it goes
+_SHOWN = 20  # entries of one file
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a forget ended.
+
+    Attributes:
+        agent: the agent.
+        plan: what was to go.
+        done: whether it went.
+        gone: what went, by file.
+        choice: what became of summaries made from it.
+        remains: what still says the same.
+    """
+
+    agent: str
+    plan: Plan
+    done: bool = False
+    gone: tuple[Forgotten, ...] = ()
+    choice: str = ""
+    remains: Remains = Remains((), ())
+
+
+def preview(plan: Plan) -> None:
+    """Show on stderr what will go."""
+    for each in plan.gone:
+        whole = " (the whole file)" if each.file in plan.whole else ""
+        _line(f"{each.file}{whole}:")
+        for entry in each.entries[:_SHOWN]:
+            _line(f"  {described(entry)}")
+        if len(each.entries) > _SHOWN:
+            _line(f"  … and {len(each.entries) - _SHOWN} more")
+    if plan.lines:
+        _line(f"input history: {counted(plan.lines, 'line')}")
+    if plan.summaries:
+        _line("made from this, among other things:")
+        for file, entry in plan.summaries:
+            _line(f"  {described(entry)}  ({file})")
+
+
+def described(entry: Entry) -> str:
+    """Return an entry in one line."""
+    text = visible_line(entry.text[: _PREVIEW + 1])
+    short = text if len(text) <= _PREVIEW else f"{text[:_PREVIEW]}…"
+    return f"{entry.stamp}  {visible_line(entry.role)}  {short}"
+
+
+def report(outcome: Outcome, *, json: bool) -> None:
+    """Say what went, and what may remain."""
+    plan = outcome.plan
+    if json:
+        output.write_json(_as_object(outcome))
+    where = " and ".join(
+        part
+        for part in (
+            plan.gone and f"{counted(plan.count, 'entry')} in {counted(len(plan.gone), 'file')}",
+            plan.lines and counted(plan.lines, "line") + " of the input history",
+        )
+        if part
+    )
+    output.notice(f"{'forgot' if outcome.done else 'nothing was removed; this would forget'} {where}")
+    if not outcome.done:
+        return
+    summaries = {key_of(entry) for _, entry in plan.summaries}
+    if summaries:
+        became = {"redo": "made anew", "drop": "removed", "keep": "kept as they are, and may tell of it"}
+        output.notice(f"{counted(len(summaries), 'summary')} made from it: {became[outcome.choice]}")
+    for file, entry in outcome.remains.entries[:_SHOWN]:
+        output.notice(f"still said in {file}: {described(entry)}")
+    for name in outcome.remains.files:
+        output.notice(f"still said in {name}, which is not a memory file and was left alone")
+    output.notice("copies may remain in exports, backups and with the model's provider")
+
+
+def _as_object(outcome: Outcome) -> dict[str, object]:
+    plan, agent = outcome.plan, outcome.agent
+    return {
+        "agent": agent,
+        "forgotten": outcome.done,
+        "files": {
+            each.file: [as_object(exported(entry), agent) for entry in each.entries] for each in plan.gone
+        },
+        "deleted_archives": sorted(plan.whole) if outcome.done else [],
+        "input_history_lines": plan.lines,
+        "summaries": {
+            "choice": outcome.choice or None,
+            "ids": list(dict.fromkeys(entry.stamp for _, entry in plan.summaries)),
+        },
+        "remains": {
+            "entries": [{"file": file, "id": entry.stamp} for file, entry in outcome.remains.entries],
+            "files": list(outcome.remains.files),
+        },
+    }
+
+
+def counted(number: int, what: str) -> str:
+    """Return `1 entry`, `2 entries`."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number} {what[:-1]}ies" if what.endswith("y") else f"{number} {what}s"
+
+
+def _line(text: str) -> None:
+    print(text, file=sys.stderr)
