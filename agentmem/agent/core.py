@@ -177,12 +177,16 @@ class Agent:
             ConfigurationError: no model, or no key for it.
         """
         if self._model is None:
-            if not self.settings.model:
-                name, why = models.choose_model(self.settings)
-                self.notice(f"talking to {name}, since {why}; --model chooses another")
-                self.settings = replace(self.settings, model=name)
+            self._choose_model(say=True)
             self._model = models.open_model(self.settings)
         return self._model
+
+    def _choose_model(self, *, say: bool) -> None:
+        if not self.settings.model:
+            name, why = models.choose_model(self.settings)
+            if say:
+                self.notice(f"talking to {name}, since {why}; --model chooses another")
+            self.settings = replace(self.settings, model=name)
 
     def use_model(self, name: str) -> None:
         """Talk to another model from now on, with that model's own context length.
@@ -351,6 +355,8 @@ class Agent:
             StorageError: MEMORY.md is untouched.
         """
         with self._lock:
+            if summary is not None:
+                self._choose_model(say=False)  # it is only measured by, not talked to
             self.refresh()
             report = self.window.compact(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
             self._read_persona_again()
