@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentmem.search.words import TRIGRAM, has_words, phrase
@@ -19,6 +18,7 @@ MOST_TERMS = 32
 _PARTS = re.compile(r'"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+)|"')
 # ASCII that surrounds a word in a sentence; not + or #, which belong to C++ and C#.
 _BEFORE, _AFTER = "([{<'`", ")]}>'`.,;:!?"
+_POSSESSIVE = re.compile(r"(?<=\w)(?:'s|\u2019s|'|\u2019)\Z", re.IGNORECASE)
 _SYMBOLIC = re.compile(r"[^\w\s]|_|[^\W_]\d|\d[^\W_]|[a-z][A-Z]")
 
 
@@ -60,12 +60,6 @@ class Query:
 
     terms: tuple[Term, ...]
 
-    @property
-    def pairs(self) -> list[str]:
-        """Neighbouring words as they were typed, for phrases nobody put into quotes."""
-        plain = [term.text for term in self.terms if not term.required and not term.prefix]
-        return [f"{first} {second}" for first, second in pairwise(plain)]
-
 
 def parse_query(text: str | Sequence[str]) -> Query:
     """Read a query; an argument of several words, as a shell passes it on from quotes, is a phrase.
@@ -106,7 +100,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _word(typed: str | None) -> Term | None:
-    word = _bare(typed or "")
+    word = _POSSESSIVE.sub("", _bare(typed or ""))
     if word.endswith("*") and has_words(word):
         return Term(word.rstrip("*"), prefix=True)
     return Term(word) if word else None
