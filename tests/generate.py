@@ -82,6 +82,7 @@ ENVIRONMENT = (
     ("OPENAI_BASE_URL, OPENAI_API_BASE", "the URL of an OpenAI-compatible endpoint"),
     ("OPENAI_API_KEY, ANTHROPIC_API_KEY, ...", "the provider's key"),
     ("NO_COLOR", "no colours, when not empty"),
+    ("PAGER", "what shows long output on a terminal; less when not set, nothing when it is cat"),
     ("VISUAL, EDITOR", "what Ctrl-X Ctrl-E opens in a conversation"),
 )
 FILES = (

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agentmem.cli import options, output
+from agentmem.cli import options, output, screen
 from agentmem.cli.show import rendered
 from agentmem.entries import parse
 from agentmem.formats.exported import exported
@@ -29,6 +29,7 @@ def archives(
         bool, typer.Option("--restore", help="Make ARCHIVE the memory again; the present one is archived.")
     ] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print the archive byte for byte.")] = False,
+    exact: options.Exact = False,
     yes: options.Yes = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
@@ -39,7 +40,7 @@ def archives(
     if archive is None:
         if restore:
             raise typer.BadParameter("--restore needs the ARCHIVE to restore", param_hint="ARCHIVE")
-        _list(agent, memory.archives(), json=json)
+        _list(agent, memory.archives(), json=json, exact=exact)
         return
     found, content = memory.read_archive(archive)
     if restore:
@@ -52,17 +53,21 @@ def archives(
     elif json:
         entries = [as_object(exported(entry, found.name), agent) for entry in parse(content).entries]
         output.write_json({"agent": agent, "archive": found.name, "entries": entries})
+    elif screen.wanted():
+        screen.show_entries(enumerate(parse(content).entries, 1), agent, exact=exact)
     else:
         for number, entry in enumerate(parse(content).entries, 1):
             output.write(rendered(number, entry))
 
 
-def _list(agent: str, found: list[Archive], *, json: bool) -> None:
+def _list(agent: str, found: list[Archive], *, json: bool, exact: bool) -> None:
     if json:
         rows = [{"archive": each.name, "path": str(each.path), "size": each.size} for each in found]
         output.write_json({"agent": agent, "archives": rows})
     elif not found:
         output.notice(f"{agent} has no archives; its memory was never compacted")
+    elif screen.wanted():
+        screen.show_archives(found, exact=exact)
     else:
         output.write(
             output.table(

@@ -66,6 +66,9 @@ ModelName = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="On a terminal: exact times instead of how long ago it was.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
 Last = Annotated[int | None, typer.Option("--last", metavar="N", min=0, help="Only the newest N entries.")]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agentmem import settings
-from agentmem.cli import options, output
+from agentmem.cli import options, output, screen
 from agentmem.display import visible, visible_line
 from agentmem.entries import Entry
 from agentmem.errors import NotFound
@@ -36,13 +36,14 @@ def show(
     grep: options.Grep = None,
     raw: Annotated[bool, typer.Option("--raw", help="Print MEMORY.md byte for byte.")] = False,
     path: Annotated[bool, typer.Option("--path", help="Print where MEMORY.md is.")] = False,
+    exact: options.Exact = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
     """Show the memory of AGENT, or list the agents."""
     output.end_quietly_on_closed_pipe()
     if agent is None:
-        list_agents(Workspace(settings.workspace_root(workspace)), json=json)
+        list_agents(Workspace(settings.workspace_root(workspace)), json=json, exact=exact)
         return
     memory = options.existing_memory(agent, workspace)
     if path:
@@ -64,6 +65,9 @@ def show(
                 ],
             }
         )
+        return
+    if screen.wanted():
+        screen.show_entries(chosen, agent, exact=exact)
         return
     for number, entry in chosen:
         output.write(rendered(number, entry))
@@ -87,39 +91,37 @@ def rendered(number: int, entry: Entry) -> str:
     )
 
 
-def list_agents(workspace: Workspace, *, json: bool) -> None:
+def list_agents(workspace: Workspace, *, json: bool, exact: bool) -> None:
     """Print the agents with their size and age."""
     rows = [_agent_row(workspace.agents / name) for name in workspace.names()]
     if json:
-        output.write_json({"workspace": str(workspace.root), "agents": rows})
-        return
-    if not rows:
+        found = [
+            {"agent": folder.name, "entries": count, "size": size, "archives": archives}
+            | {"last": last.stamp if last else None}
+            for folder, count, size, archives, last in rows
+        ]
+        output.write_json({"workspace": str(workspace.root), "agents": found})
+    elif not rows:
         output.notice(f"no agents in {workspace.root} yet; `agentmem chat NAME` makes one")
-        return
-    output.write(
-        output.table(
-            (
-                {
-                    "agent": visible_line(str(row["agent"])),
-                    "entries": str(row["entries"]),
-                    "size": output.human_size(int(str(row["size"]))),
-                    "archives": str(row["archives"]),
-                    "last entry": str(row["last"])[:16].replace("T", " "),
-                }
-                for row in rows
-            ),
-            right=("entries", "size", "archives"),
-        )
-    )
+    elif screen.wanted():
+        screen.show_agents(rows, exact=exact)
+    else:
+        output.write(output.table(map(_as_text, rows), right=("entries", "size", "archives")))
 
 
-def _agent_row(folder: Path) -> dict[str, object]:
+def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:
+    folder, count, size, archives, last = row
+    return {
+        "agent": visible_line(folder.name),
+        "entries": str(count),
+        "size": output.human_size(size),
+        "archives": str(archives),
+        "last entry": last.stamp[:16].replace("T", " ") if last else "",
+    }
+
+
+def _agent_row(folder: Path) -> tuple[Path, int, int, int, Entry | None]:
     memory = Memory(folder)
     entries, before = memory.tail(1) if memory.exists() else ([], 0)
-    return {
-        "agent": folder.name,
-        "entries": before + len(entries),
-        "size": memory.path.stat().st_size if memory.exists() else 0,
-        "archives": len(memory.archives()),
-        "last": entries[-1].stamp if entries else None,
-    }
+    size = memory.path.stat().st_size if memory.exists() else 0
+    return folder, before + len(entries), size, len(memory.archives()), entries[-1] if entries else None

@@ -217,7 +217,9 @@ class Chat:
 
     def show_thoughts(self) -> None:
         """Print what the model thought before its last reply."""
-        rows = self.canvas.markdown(visible(self.thoughts), self.width)
+        from agentmem.repl.flow import drawn
+
+        rows = drawn(self.canvas, visible(self.thoughts), self.width)
         self.show([*(tuple((views.DIM, text) for _, text in row) for row in rows), ()])
 
     def write(self, text: str) -> None:

@@ -282,3 +282,10 @@ class Flow:
 
 def _is_paragraph(tokens: list[Token]) -> bool:
     return [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+
+
+def drawn(canvas: Canvas, text: str, width: int) -> list[Line]:
+    """Return the rows of a whole text."""
+    flow = Flow(canvas, width)
+    flow.feed(text)
+    return flow.take() + flow.close()

@@ -40,13 +40,27 @@ def ago(when: datetime, now: datetime) -> str:
     return "just now" if seconds >= -timedelta(minutes=1).total_seconds() else "in the future"
 
 
-def entry_rows(number: int, entry: Entry, agent: str, canvas: Canvas, width: int) -> list[Line]:
-    """Return an entry with its heading, its text drawn as Markdown."""
+def entry_rows(
+    number: int, entry: Entry, agent: str, canvas: Canvas, width: int, now: datetime | None = None
+) -> list[Line]:
+    """Return an entry with its heading, its text drawn as Markdown.
+
+    Args:
+        number: its number, as `#N`.
+        entry: what to show.
+        agent: the agent's name, to tell its replies from the rest.
+        canvas: draws the Markdown.
+        width: cells of a row.
+        now: says how long ago it was, instead of its exact time.
+    """
     style = {"User": YOU, agent: AGENT}.get(entry.role, OTHER)
     note = f" ({entry.note})" if entry.note else ""
-    heading = ((style, visible_line(entry.role)), (DIM, f"  #{number} · {entry.stamp}{visible_line(note)}"))
+    when = ago(entry.when, now) if now else entry.stamp
+    heading = ((style, visible_line(entry.role)), (DIM, f"  #{number} · {when}{visible_line(note)}"))
     text = f"{entry.text}\n\n{entry.aside.strip()}" if entry.aside.strip() else entry.text
-    return [heading, *canvas.markdown(visible(text), width), ()]
+    from agentmem.repl.flow import drawn
+
+    return [heading, *drawn(canvas, visible(text), width), ()]
 
 
 def tokens_rows(meter: Meter, threshold: float | None, usage: Usage) -> list[Line]:

@@ -1,0 +1,142 @@
+"""What a person on a terminal gets to see: colours, Markdown, bars, relative times, and a pager when it is long.
+
+Scripts and pipes never come here.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from agentmem.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from agentmem.entries import Entry
+    from agentmem.memory import Archive
+    from agentmem.repl.region import Line
+
+_BYTES_PER_TOKEN = 4
+_MOST_BARS = 200
+"""Agents for which the context length is looked up; the list of more is too long to be looked at."""
+_BAR_CELLS = 12
+_PROGRESS = "█▏▎▍▌▋▊▉"
+
+
+def wanted() -> bool:
+    """Whether stdout is a terminal that can do more than lines of text."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool) -> None:
+    """Print entries, their text drawn as Markdown."""
+    from agentmem.repl import views
+    from agentmem.repl.markdown import Canvas
+
+    canvas = Canvas(colour=output.colour())
+    width, now = shutil.get_terminal_size().columns, None if exact else datetime.now().astimezone()
+    _print(
+        row for number, entry in chosen for row in views.entry_rows(number, entry, agent, canvas, width, now)
+    )
+
+
+def show_agents(rows: Sequence[tuple[Path, int, int, int, Entry | None]], *, exact: bool) -> None:
+    """Print the agents: folder, entries, size in bytes, archives and last entry of each."""
+    lengths = [_context_length(folder) if len(rows) <= _MOST_BARS else None for folder, *_ in rows]
+    cells = [["agent", "entries", "context", "size", "archives", "last used"]]
+    for (folder, entries, size, archives, last), length in zip(rows, lengths, strict=True):
+        when = _when(last.when, exact=exact) if last else "never"
+        context = _context(size // _BYTES_PER_TOKEN, length)
+        cells.append([folder.name, str(entries), context, output.human_size(size), str(archives or ""), when])
+    _print_table(cells, right={1, 3, 4})
+
+
+def show_archives(archives: Sequence[Archive], *, exact: bool) -> None:
+    """Print the archives of an agent."""
+    cells = [["archive", "size", "made"]]
+    for archive in archives:
+        made = datetime.strptime(archive.name[8:27], "%Y-%m-%d_%H-%M-%S").astimezone()
+        cells.append([archive.name, output.human_size(archive.size), _when(made, exact=exact)])
+    _print_table(cells, right={1})
+
+
+def _when(when: datetime, *, exact: bool) -> str:
+    from agentmem.repl.views import ago
+
+    return f"{when.astimezone():%Y-%m-%d %H:%M:%S}" if exact else ago(when, datetime.now().astimezone())
+
+
+def _context(tokens: int, length: int | None) -> str:
+    """Return a bar of how much of the window the memory takes, by its size."""
+    if length is None:
+        return f"~{output.human_count(tokens)}"
+    share = min(1.0, tokens / length)
+    eighths = round(share * _BAR_CELLS * 8)
+    full = "█" * (eighths // 8) + (_PROGRESS[eighths % 8] if eighths % 8 else "")
+    return f"{full.ljust(_BAR_CELLS, '░')} ~{100 * tokens / length:.0f}%"
+
+
+def _context_length(folder: Path) -> int | None:
+    from agentmem import settings
+    from agentmem.errors import AgentMemError
+    from agentmem.models import catalog, choose_model
+
+    try:
+        found = settings.load(agent_folder=folder)
+        return found.context_length or catalog.context_length(found.model or choose_model(found)[0])
+    except AgentMemError:
+        return None
+
+
+def _print_table(cells: list[list[str]], right: set[int]) -> None:
+    from prompt_toolkit.utils import get_cwidth
+
+    from agentmem.display import visible_line
+
+    cells = [[visible_line(cell) for cell in row] for row in cells]
+    widths = [max(get_cwidth(row[at]) for row in cells) for at in range(len(cells[0]))]
+    rows: list[Line] = []
+    for number, row in enumerate(cells):
+        runs = []
+        for at, cell in enumerate(row):
+            gap = " " * (widths[at] - get_cwidth(cell))
+            text = f"{gap}{cell}" if at in right else f"{cell}{gap}"
+            style = "2" if not number else "1" if not at else "2" if at == len(row) - 1 else ""
+            runs.append((style, text if at == len(row) - 1 else f"{text}  "))
+        rows.append(tuple(runs))
+    _print(rows)
+
+
+def _print(rows: Iterable[Line]) -> None:
+    """Print rows, through a pager when there are more than the screen has."""
+    from agentmem.repl.region import plain, styled
+
+    colour = output.colour()
+    lines = [styled(row) if colour else plain(row) for row in rows]
+    while lines and not lines[-1]:
+        lines.pop()
+    text = "".join(f"{line}\n" for line in lines)
+    if len(lines) >= shutil.get_terminal_size().lines and sys.stdin.isatty() and _paged(text):
+        return
+    output.write(text)
+
+
+def _paged(text: str) -> bool:
+    """Show a text in the person's pager; returns False when there is none."""
+    command = shlex.split(os.environ.get("PAGER", "less"))
+    if not command or command[0] == "cat" or not shutil.which(command[0]):
+        return False
+    # As git does it: quit when it fits, pass colours on, leave the text on the screen.
+    environment = {"LESS": "FRX", **os.environ}
+    try:
+        subprocess.run(command, input=text.encode("utf-8", "replace"), env=environment, check=False)  # noqa: S603 - the person's own pager
+    except (OSError, KeyboardInterrupt):
+        return True
+    return True

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentmem.memory import Memory
+from agentmem.repl.views import ago
+from tests.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 12, 1, 12, 0, tzinfo=timezone.utc)
+COMMAND = [sys.executable, "-m", "agentmem"]
+
+
+@pytest.fixture
+def ada(workspace: Path) -> Memory:
+    memory = Memory(workspace / "agents" / "Ada")
+    memory.append("User", "Which region is *cheapest*?")
+    memory.append("Ada", "**eu-west**\n\n| Region | Price |\n|---|--:|\n| eu-west | 41 |")
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("past", "said"),
+    [
+        (timedelta(seconds=20), "just now"),
+        (timedelta(minutes=2), "2 min ago"),
+        (timedelta(hours=5), "5 h ago"),
+        (timedelta(days=1), "yesterday"),
+        (timedelta(days=6), "6 days ago"),
+        (timedelta(days=15), "2 weeks ago"),
+        (timedelta(days=65), "2 months ago"),
+        (timedelta(days=800), "2 years ago"),
+        (timedelta(hours=-2), "in the future"),
+    ],
+)
+def test_times_are_said_as_people_say_them(past: timedelta, said: str) -> None:
+    assert ago(NOW - past, NOW) == said
+
+
+def test_entries_are_drawn_on_a_terminal(ada: Memory) -> None:
+    del ada
+    with Terminal([*COMMAND, "show", "Ada"]) as terminal:
+        assert terminal.wait_end() == 0
+        rows = terminal.transcript()
+    assert rows[0] == "User  #1 · just now"
+    assert rows[1] == "Which region is cheapest?"
+    assert " eu-west      41".split() in [row.split() for row in rows]
+
+
+def test_exact_times_on_request(ada: Memory) -> None:
+    stamp = ada.read().entries[0].stamp
+    with Terminal([*COMMAND, "show", "Ada", "--exact"]) as terminal:
+        assert terminal.wait_end() == 0
+        assert f"#1 · {stamp}" in str(terminal)
+
+
+def test_agents_are_listed_with_a_bar_of_their_context(ada: Memory, workspace: Path) -> None:
+    del ada
+    (workspace / "agents" / "Ada" / "agent.toml").write_text("context_length = 200\n", encoding="utf-8")
+    with Terminal([*COMMAND, "show"]) as terminal:
+        assert terminal.wait_end() == 0
+        assert "█" in str(terminal)
+        assert "just now" in str(terminal)
+
+
+def test_a_long_output_goes_through_the_pager(ada: Memory) -> None:
+    for number in range(40):
+        ada.append("User", f"line {number}")
+    with Terminal([*COMMAND, "show", "Ada"], environment={"PAGER": "sed s/User/PAGED/"}) as terminal:
+        assert terminal.wait_end() == 0
+        assert "PAGED  #1" in str(terminal)
+    with Terminal([*COMMAND, "show", "Ada"], environment={"PAGER": "cat"}) as terminal:
+        assert terminal.wait_end() == 0
+        assert "line 39" in str(terminal)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show"],
+        ["show", "Ada"],
+        ["archives", "Ada"],
+        ["search", "Ada", "region"],
+        ["export", "Ada"],
+        ["--help"],
+    ]
+    + [["chat", "--help"], ["forget", "Ada", "--match", "region", "--dry-run"], ["show", "nobody"]],
+    ids=" ".join,
+)
+def test_nothing_steers_a_terminal_where_there_is_none(ada: Memory, arguments: list[str]) -> None:
+    del ada
+    environment = {**os.environ, "TERM": "xterm-256color", "FORCE_COLOR": "1"}
+    done = subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, check=False, env=environment, stdin=subprocess.DEVNULL
+    )
+    assert done.stdout or done.stderr
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("variable", ["NO_COLOR", "TERM"])
+def test_colour_can_be_refused(ada: Memory, variable: str) -> None:
+    del ada
+    with Terminal(
+        [*COMMAND, "show", "Ada"], environment={variable: {"TERM": "dumb"}.get(variable, "1")}
+    ) as terminal:
+        assert terminal.wait_end() == 0
+        assert b"\x1b[3" not in bytes(terminal.raw)
+        assert variable == "NO_COLOR" or b"\x1b" not in bytes(terminal.raw)
