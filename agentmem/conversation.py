@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentmem.entries import Entry
-    from agentmem.memory import Changes, Cursor, Memory
+    from agentmem.memory import Changes, Cursor, Memory, Snapshot
     from agentmem.models.base import Message, ToolCall
 
 PRELOAD_MARK = "[Persistent Memory — MEMORY.md]"
@@ -139,6 +139,11 @@ class Conversation:
             raise UsageError("memory_md_path can only be set to None; workspace_dir chooses the folder")
         if path is None:
             self._memory = self._cursor = None
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The part of MEMORY.md this conversation has read, or None when nothing is on disk."""
+        return self._cursor.snapshot() if self._memory and self._cursor else None
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -13,6 +13,7 @@ AgentMemError (1)
 │   ├── ToolsNotSupported (78)
 │   └── ContextOverflow (65)
 ├── CompactionFailed (1)
+│   └── NothingToCompact
 ├── ImportRefused (1)
 ├── StorageError (74)
 │   ├── MemoryUnreadable
@@ -103,6 +104,10 @@ class ContextOverflow(ModelError):
 
 class CompactionFailed(AgentMemError):
     """No usable summary was made; MEMORY.md is untouched."""
+
+
+class NothingToCompact(CompactionFailed):
+    """All there is stays word for word, or is a summary already."""
 
 
 class ImportRefused(AgentMemError):

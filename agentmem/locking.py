@@ -16,20 +16,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOCK_FILE = "lock"
+COMPACTION_LOCK = "compacting.lock"
+"""Held through a whole compaction, so that there is one at a time; appends do not wait for it."""
+
+_IN_USE = "is in use by"
 _POLL = 0.005  # seconds between two tries; a holder usually leaves after one fsync
 _PID_WIDTH = 20
 _UNSUPPORTED = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
 
 
 @contextmanager
-def locked(folder: Folder, timeout: float, *, create: bool = True, name: str = LOCK_FILE) -> Iterator[None]:
+def locked(
+    folder: Folder, timeout: float, *, create: bool = True, name: str = LOCK_FILE, busy: str = _IN_USE
+) -> Iterator[None]:
     """Hold the folder's lock for the length of a block.
 
     Args:
         folder: the agent's folder.
         timeout: seconds to wait for another holder.
         create: make the lock file when it is missing; without it, a missing file is an error.
-        name: the lock file's, in `.agentmem`.
+        name: the lock's file in `.agentmem/`.
+        busy: what the folder is while somebody else holds the lock, for the message.
 
     Raises:
         FolderLocked: another process keeps it; its pid is named.
@@ -37,7 +44,7 @@ def locked(folder: Folder, timeout: float, *, create: bool = True, name: str = L
     """
     fd = _open(folder, name, create=create)
     try:
-        _acquire(fd, folder, timeout)
+        _acquire(fd, folder, timeout, busy)
         try:
             yield
         finally:
@@ -66,7 +73,7 @@ def _open(folder: Folder, name: str, *, create: bool) -> int:
         raise MemoryUnwritable(f"cannot lock {path}: {error.strerror}") from error
 
 
-def _acquire(fd: int, folder: Folder, timeout: float) -> None:
+def _acquire(fd: int, folder: Folder, timeout: float, busy: str) -> None:
     from filelock import lock_descriptor
 
     deadline = time.monotonic() + timeout
@@ -74,9 +81,7 @@ def _acquire(fd: int, folder: Folder, timeout: float) -> None:
         while not lock_descriptor(fd, blocking=False):
             if time.monotonic() >= deadline:
                 holder = read_at(fd, 0, _PID_WIDTH).decode("ascii", "replace").strip() or "unknown"
-                raise FolderLocked(
-                    f"{folder.path} is in use by process {holder}; try again when that has ended"
-                )
+                raise FolderLocked(f"{folder.path} {busy} process {holder}; try again when that has ended")
             time.sleep(_POLL)
     except OSError as error:
         if error.errno in _UNSUPPORTED:

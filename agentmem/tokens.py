@@ -143,6 +143,10 @@ class Meter:
         """Return the tokens one message with this text would add."""
         return round((self._estimator.count(text) + MESSAGE_OVERHEAD) * self._factor)
 
+    def size(self, text: str) -> int:
+        """Return the tokens of a text that is part of a message."""
+        return round(self._estimator.count(text) * self._factor)
+
     def _count(self, enough: float = math.inf) -> None:
         """Count what is uncounted, until so many tokens are reached: a huge memory need not be counted whole."""
         while self._most and self._so_far < enough:

@@ -18,6 +18,7 @@ PRIVATE_FOLDER = ".agentmem"
 INDEX_FILE = "index.db"
 INPUT_HISTORY = "history"
 RETENTION_FILE = "retention"
+SUMMARY_PARTS = "summary-parts.json"
 AGENT_SETTINGS = "agent.toml"
 
 NAME_LENGTH = 64

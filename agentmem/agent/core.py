@@ -361,3 +361,22 @@ class Agent:
             report = self.window.compact(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
             self._read_persona_again()
             return report
+
+    def undo_compaction(self) -> str:
+        """Take the last compaction back; return the name of the archive that is the memory again.
+
+        What was said since then follows it; the summary goes to an archive of its own.
+
+        Raises:
+            NotFound: there is none to take back.
+            StorageError: MEMORY.md is untouched.
+        """
+        with self._lock:
+            memory = self.short_memory.memory
+            if not memory:
+                raise NotFound("nothing to undo: this conversation is not on disk")
+            archive = memory.undo()
+            self.short_memory.refresh()
+            if self._window:
+                self._window.measure()
+            return archive

@@ -152,8 +152,11 @@ class Run:
         try:
             self._exchange(prompt, done, closing=closing)
         except ContextOverflow as overflow:
-            if self.reply.text or not self.window.compressor:
+            if self.reply.text:
                 raise
+            if not self.window.compressor:
+                advice = self.window.without_compression
+                raise ContextOverflow(f"{overflow}; {advice}", overflow.limit) from overflow
             if overflow.limit and overflow.limit < self.window.meter.context_length:
                 self.window.meter.context_length = overflow.limit
             self._make_room(pending, must_fit=True)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentmem import models
+from agentmem.agent.pace import Breaker, too_often
 from agentmem.compressor import Compaction, ContextCompressor
-from agentmem.errors import CompactionFailed, MemoryChanged, ModelError, RequestTooLarge
+from agentmem.errors import (
+    CompactionFailed,
+    FolderLocked,
+    MemoryChanged,
+    ModelError,
+    NothingToCompact,
+    RequestTooLarge,
+)
 from agentmem.tokens import Estimator, Meter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from agentmem.conversation import Conversation, Turn
     from agentmem.models.base import Model
@@ -23,6 +33,7 @@ _REPLY_TOKENS = 1024
 _RESULT_SHARE = 8  # one result of a tool takes at most 1/8 of the window in a request, roughly
 _TOKEN_BYTES = 3  # of ordinary text in any script
 _LEAST_RESULT = 1000  # bytes
+_WANTED = 0.5  # share of the trigger that should be free after a compaction
 
 
 class Window:
@@ -62,6 +73,8 @@ class Window:
         self._settings = settings
         self._schema_text = schema_text
         self._notice = notice
+        self._told: set[str] = set()
+        self._breaker = Breaker()
         length = settings.context_length or model.context_length()
         if not length:
             length = DEFAULT_CONTEXT_LENGTH
@@ -113,15 +126,19 @@ class Window:
             return wanted
         return max(_LEAST_REPLY, min(wanted, self.meter.context_length - self.meter.tokens))
 
+    @property
+    def _static(self) -> str:
+        conversation = self._conversation
+        parts = [conversation.system_prompt, conversation.rules, conversation.custom_rules_prompt]
+        return "\n\n".join(text for text in [*parts, self._schema_text] if text)
+
     def check_floor(self, task: str) -> None:
         """Refuse a task that cannot be sent even with an empty memory.
 
         Raises:
             RequestTooLarge: with the figures.
         """
-        conversation = self._conversation
-        rules = [conversation.system_prompt, conversation.rules, conversation.custom_rules_prompt]
-        static = "\n\n".join(text for text in [*rules, self._schema_text] if text)
+        static = self._static
         room = self.meter.context_length - self.reserve
         if len(static.encode("utf-8", "replace")) + len(task.encode("utf-8", "replace")) < room:
             return
@@ -132,20 +149,49 @@ class Window:
                 f"{self._model.name} has room for {room}; shorten them, or use a model with a longer context"
             )
 
+    # Making room
+
     def make_room(self, pending: Turn) -> Turn:
         """Compact when it is due; returns the pending message, which a reload may have replaced.
 
         Raises:
             RequestTooLarge: the next request does not fit, whatever was tried.
         """
-        if self.compressor and (self.compressor.due(self.meter) or not self.fits):
+        if self.compressor and (self._due(pending) or not self.fits):
             return self.shrink(pending, must_fit=not self.fits)
         if not self.fits:
             raise RequestTooLarge(
-                f"the memory takes ~{self.meter.tokens} of {self.meter.context_length} tokens and compression is "
-                f"off; run `agentmem compact {self._conversation.agent_name}`, or leave out --no-compression"
+                f"the memory takes ~{self.meter.tokens} of {self.meter.context_length} tokens; "
+                f"{self.without_compression}"
             )
         return pending
+
+    @property
+    def without_compression(self) -> str:
+        """What to do when a request does not fit and compression is off."""
+        name = self._conversation.agent_name
+        return f"compression is off: run `agentmem compact {name}`, or leave out --no-compression"
+
+    def _due(self, pending: Turn) -> bool:
+        """Whether the threshold is reached and a compaction can do something about it."""
+        if not self.compressor or not self.compressor.due(self.meter):
+            return False
+        trigger = int(self.compressor.trigger(self.meter.context_length))
+        floor = self.meter.estimate(self._static) + self.meter.estimate(pending.content)
+        if floor >= trigger:
+            self._tell(
+                "floor",
+                f"the system prompt, rules, tools and message alone take ~{floor} tokens, and compaction is due from "
+                f"{trigger} on: there is nothing it could do; shorten them, or use a model with a longer context",
+            )
+            return False
+        if self._breaker.holds(self.meter.tokens, self.meter.context_length):
+            self._tell(
+                "breaker",
+                "compaction rests until the context has grown: twice in a row it gained less than a tenth",
+            )
+            return False
+        return True
 
     def shrink(self, pending: Turn, *, must_fit: bool) -> Turn:
         """Compact; a failure is reported and matters only when the next request would not fit.
@@ -154,12 +200,13 @@ class Window:
             RequestTooLarge: it does not fit.
         """
         try:
-            self.compact(pending=pending, must_fit=must_fit, progress=self.progress)
-        except (ModelError, CompactionFailed, MemoryChanged) as error:
+            self._compact_if_still_due(pending, must_fit=must_fit)
+        except NothingToCompact:
+            self._breaker.passed(1, 1)
+        except (ModelError, CompactionFailed, MemoryChanged, FolderLocked) as error:
+            self._breaker.passed(self.meter.tokens, self.meter.tokens)
             self._notice(f"not compacted: {error}")
-        if pending not in self._conversation.turns:  # the file was edited, and read again, meanwhile
-            pending = self._conversation.reopen() or pending
-            self.measure()
+        pending = self._current(pending)
         if not self.fits:
             raise RequestTooLarge(
                 f"the next request takes ~{self.meter.tokens} of {self.meter.context_length} tokens even after "
@@ -167,7 +214,52 @@ class Window:
             )
         return pending
 
+    def _current(self, pending: Turn) -> Turn:
+        """Return the pending message as it is now: MEMORY.md may have been read again, whole, meanwhile."""
+        if pending in self._conversation.turns:
+            return pending
+        found = self._conversation.reopen() or pending
+        self.measure()
+        return found
+
+    def _compact_if_still_due(self, pending: Turn, *, must_fit: bool) -> None:
+        with self._alone():
+            if self._take_in() and self.fits and not (self.compressor and self.compressor.due(self.meter)):
+                return  # another process has compacted while this one waited
+            report = self._fold(pending=pending, must_fit=must_fit, progress=self.progress)
+        self._breaker.passed(report.before, report.after)
+        self._notice(f"compacted: {report.line}")
+        self._warn(report)
+
     def compact(
+        self,
+        *,
+        focus: str = "",
+        summary: str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] = lambda _part, _parts: None,
+    ) -> Compaction:
+        """Fold the conversation into a summary; parameters and errors as `Agent.compact`."""
+        with self._alone():
+            self._take_in()
+            report = self._fold(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
+        if not dry_run:
+            self._breaker = Breaker()
+            self._warn(report)
+        return report
+
+    def _alone(self) -> AbstractContextManager[None]:
+        memory = self._conversation.memory
+        return memory.compacting() if memory else nullcontext()
+
+    def _take_in(self) -> bool:
+        """Take in what others did to MEMORY.md while this process waited for its turn."""
+        if self._conversation.refresh() == "none":
+            return False
+        self.measure()
+        return True
+
+    def _fold(
         self,
         *,
         focus: str = "",
@@ -175,27 +267,71 @@ class Window:
         dry_run: bool = False,
         pending: Turn | None = None,
         must_fit: bool = False,
-        progress: Callable[[int, int], None] = lambda _part, _parts: None,
+        progress: Callable[[int, int], None],
     ) -> Compaction:
-        """Fold the conversation into a summary; parameters and errors as `Agent.compact`."""
-        compressor = self.compressor or ContextCompressor()
-        model, window = self._model, self.meter.context_length
-        if compressor.summarizer_model and compressor.summarizer_model != model.name and summary is None:
-            model = models.open_model(self._settings, compressor.summarizer_model)
-            window = model.context_length() or DEFAULT_CONTEXT_LENGTH
-        report = compressor.compress(
-            self._conversation,
-            model,
-            self.meter,
-            window=window,
-            pending=pending,
-            focus=focus,
-            summary=summary,
-            dry_run=dry_run,
-            must_fit=must_fit,
-            progress=progress,
+        before = self.meter.tokens
+        compressor = self.compressor or ContextCompressor(
+            keep_tokens=self._settings.keep_tokens, max_summary_calls=self._settings.max_summary_calls
         )
-        if not dry_run:
-            self.compactions.append(report)
-            self.measure()
-        return report
+        with self._summariser(compressor, needed=summary is None) as (model, window):
+            report = compressor.compress(
+                self._conversation,
+                model,
+                self.meter,
+                window=window,
+                pending=pending,
+                focus=focus,
+                summary=summary,
+                dry_run=dry_run,
+                fixed=self.meter.estimate(self._static),
+                capacity=self.meter.context_length - self.reserve if must_fit else None,
+                progress=progress,
+            )
+        if dry_run:
+            return report
+        self.measure()
+        self.compactions.append(replace(report, before=before, after=self.meter.tokens))
+        return self.compactions[-1]
+
+    @contextmanager
+    def _summariser(self, compressor: ContextCompressor, *, needed: bool) -> Iterator[tuple[Model, int]]:
+        """Open the model that writes summaries; yields it and its window in tokens."""
+        name = compressor.summarizer_model
+        if not needed or not name or name == self._model.name:
+            yield self._model, self.meter.context_length
+            return
+        # A context length that was set is the conversation's, not the summariser's.
+        model = models.open_model(replace(self._settings, context_length=None), name)
+        try:
+            yield model, model.context_length() or DEFAULT_CONTEXT_LENGTH
+        finally:
+            model.close()
+
+    # What to tell
+
+    def _tell(self, topic: str, message: str) -> None:
+        """Tell something once."""
+        if topic not in self._told:
+            self._told.add(topic)
+            self._notice(message)
+
+    def _warn(self, report: Compaction) -> None:
+        """Say why when little room was made, or room had to be made too often."""
+        compressor = self.compressor
+        if not compressor:
+            return
+        trigger = int(compressor.trigger(self.meter.context_length))
+        if report.after > _WANTED * trigger:
+            fixed, summary = self.meter.estimate(self._static), self.meter.estimate(report.summary)
+            self._notice(
+                f"{report.after} tokens are in use right after compaction, more than half of the {trigger} at which "
+                f"it fires: the system prompt, rules and tools take {fixed}, the summary {summary}, what stays word "
+                f"for word {max(0, report.after - fixed - summary)}"
+            )
+        memory = self._conversation.memory
+        if memory and too_often(memory):
+            self._tell(
+                "often",
+                "compacted three times within ten turns: the context window is small for this conversation; use a "
+                "model with a longer context, a shorter system prompt, or a smaller keep_tokens",
+            )

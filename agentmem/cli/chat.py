@@ -69,6 +69,14 @@ def chat(
             autocompletion=options.complete_models,
         ),
     ] = None,
+    summarizer_temperature: Annotated[
+        float | None,
+        typer.Option("--summarizer-temperature", metavar="T", help="Sampling temperature of summaries."),
+    ] = None,
+    summarizer_max_tokens: Annotated[
+        int | None,
+        typer.Option("--summarizer-max-tokens", metavar="N", min=1, help="Tokens of a summary at most."),
+    ] = None,
     no_compression: Annotated[bool, typer.Option("--no-compression", help="Never compact.")] = False,
     no_memory: Annotated[
         bool, typer.Option("--no-memory", help="Read and write nothing of this agent's memory.")
@@ -125,6 +133,8 @@ def chat(
         "context_length": context_length,
         "threshold": threshold,
         "summarizer_model": summarizer_model,
+        "summarizer_temperature": summarizer_temperature,
+        "summarizer_max_tokens": summarizer_max_tokens,
         "compression": False if no_compression else None,
         "memory": False if no_memory else None,
         "max_loops": max_loops,

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentmem.cli import options, output
-from agentmem.errors import UsageError
+from agentmem.errors import ConfigurationError, UsageError
+from agentmem.models import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from agentmem.compressor import Compaction
+    from agentmem.models.base import Model, Piece, Request
+    from agentmem.settings import Settings
 
 
 def compact(
@@ -38,6 +46,16 @@ def compact(
             help="Tokens of recent talk to leave word for word [default: 10 % of the window, at most 4000].",
         ),
     ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option("--temperature", metavar="T", help="Sampling temperature of the summary, 0 to 2."),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens", metavar="N", min=1, help="Tokens of the summary at most [default: 4000]."
+        ),
+    ] = None,
     context_length: Annotated[
         int | None,
         typer.Option("--context-length", metavar="N", min=1, help="The model's context window in tokens."),
@@ -62,33 +80,81 @@ def compact(
     from agentmem import settings
     from agentmem.agent import Agent
 
-    flags = {"summarizer_model": model, "keep_tokens": keep_tokens, "context_length": context_length}
-    resolved = settings.load({**flags, "compression": True}, agent_folder=folder)
-    with Agent(agent, workspace_dir=workspace, resolved=resolved, notice=output.notice) as opened:
+    flags = {
+        "summarizer_model": model,
+        "summarizer_temperature": temperature,
+        "summarizer_max_tokens": max_tokens,
+        "keep_tokens": keep_tokens,
+        "context_length": context_length,
+        "compression": True,
+    }
+    resolved = settings.load(flags, agent_folder=folder)
+    with Agent(
+        agent,
+        workspace_dir=workspace,
+        resolved=resolved,
+        model=_model(resolved, needed=text is None),
+        notice=output.notice,
+    ) as opened:
         report = opened.compact(focus=focus, summary=text, dry_run=dry_run, progress=_progress)
     if json:
-        output.write_json(
-            {
-                "agent": agent,
-                "archive": report.archive or None,
-                "tokens_before": report.before,
-                "tokens_after": report.after,
-                "summarised": report.summarised,
-                "kept": report.kept,
-                "calls": report.calls,
-                "summary": report.summary,
-            }
-        )
+        output.write_json({"agent": agent, **_as_json(report)})
     elif dry_run:
         output.write_text(f"{report.summary}\n")
-    output.notice(summary_line(report.before, report.after, report.archive))
+    output.notice(report.line)
 
 
-def summary_line(before: int, after: int, archive: str) -> str:
-    """Return a compaction's result in one line."""
-    where = f" · raw log in archive/{archive}" if archive else " · nothing was written"
-    return f"{output.human_count(before)} → {output.human_count(after)} tokens{where}"
+def _as_json(report: Compaction) -> dict[str, object]:
+    return {
+        "archive": report.archive or None,
+        "tokens_before": report.before,
+        "tokens_after": report.after,
+        "summarised": report.summarised,
+        "kept": report.kept,
+        "calls": report.calls,
+        "prompt_tokens": report.usage.prompt_tokens or None,
+        "completion_tokens": report.usage.completion_tokens or None,
+        "cost": report.usage.cost,
+        "details": report.details,
+        "details_kept": report.details_kept,
+        "invented": report.invented,
+        "parts_left_out": report.left_out,
+        "tokens_left_out": report.unread,
+        "summary": report.summary,
+    }
+
+
+def _model(resolved: Settings, *, needed: bool) -> Model:
+    """Open the agent's own model; where none is configured, the summariser alone will do."""
+    from agentmem import models
+
+    try:
+        return models.open_model(resolved)
+    except ConfigurationError:
+        if resolved.summarizer_model:
+            return models.open_model(resolved, resolved.summarizer_model)
+        if needed:
+            raise
+        return _NoModel()
+
+
+class _NoModel:
+    """Stands in where a summary is given and nobody has to write one."""
+
+    name = ""
+
+    def stream(self, _request: Request) -> Generator[Piece, None, None]:
+        raise ConfigurationError("no model is configured")
+
+    def context_length(self) -> int:
+        return catalog.FALLBACK_CONTEXT_LENGTH
+
+    def supports_tools(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Have nothing to let go of."""
 
 
 def _progress(part: int, parts: int) -> None:
-    output.notice(f"summarising part {part} of {parts}" if parts > 1 else "summarising")
+    output.notice(f"summarising: part {part} of {parts}" if parts > 1 else "summarising")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def split(
-    turns: Sequence[Turn], keep_tokens: int, count: Callable[[str], int], pending: Turn | None = None
+    turns: Sequence[Turn], keep_tokens: int, count: Callable[[Turn], int], pending: Turn | None = None
 ) -> tuple[list[Turn], list[Turn]]:
     """Return the turns to summarise and the turns to keep, both in order.
 
@@ -24,24 +24,26 @@ def split(
     Args:
         turns: the whole record, oldest first.
         keep_tokens: tokens the kept exchanges may take; the pending message is not counted.
-        count: tokens of a text.
+        count: tokens of a turn.
         pending: the user's message that is being worked on.
     """
     # By id, not by identity: after a reload the same message is another object.
     at = len(turns)
     if pending is not None:
         at = next((i for i, turn in enumerate(turns) if turn.timestamp == pending.timestamp), at)
-    starts = [
-        index
-        for index, turn in enumerate(turns)
-        if turn.role == USER or (index > at and not turn.tool_call_id and index > 0)
-    ]
     best = len(turns)
     tokens = 0
-    for start in reversed(starts):
-        tokens += sum(count(turns[index].content) for index in range(start, best) if index != at)
+    for start in range(len(turns) - 1, -1, -1):
+        turn = turns[start]
+        tokens += count(turn) if start != at else 0
         if tokens > keep_tokens:
             break
-        best = start
+        if turn.role == USER or (start > at and not _is_result(turn)):
+            best = start
     head = [turn for index, turn in enumerate(turns[:best]) if index != at]
     return head, [*turns[at : at + 1], *turns[best:]] if at < best else list(turns[best:])
+
+
+def _is_result(turn: Turn) -> bool:
+    # A result read from MEMORY.md has lost its call's id, not its role.
+    return bool(turn.tool_call_id) or turn.role.startswith("Tool (")

@@ -13,11 +13,12 @@ from uuid import uuid4
 from agentmem.durable import Folder, close, read_at, reading, sync, write_all, writing
 from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError
-from agentmem.locking import locked
+from agentmem.locking import COMPACTION_LOCK, locked
 from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
-from agentmem.memory.reading import Changes, Cursor, count_before, read_tail
-from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
+from agentmem.memory.parts import drop_parts, read_parts, write_part
+from agentmem.memory.reading import Changes, Cursor, count_before, digest, read_tail
+from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -176,7 +177,44 @@ class Memory:
         with self._rewriting() as folder:
             entries = parse(folder.read(MEMORY_FILE)).entries
             when = self._new_time(folder, max(entries, key=lambda entry: entry.when, default=None))
-            return rewriting.fold(folder, snapshot, self._redact(storable(summary)), kept, when)
+            fold = rewriting.fold(folder, snapshot, self._redact(storable(summary)), kept, when)
+            with suppress(OSError):  # they no longer match anything; the next forget or fold tries again
+                drop_parts(folder)
+            return fold
+
+    @contextmanager
+    def compacting(self) -> Iterator[None]:
+        """Be the only one who compacts this folder for the length of a block; everything else may go on.
+
+        Raises:
+            FolderLocked: another process is compacting it, and was not done within the bounded wait.
+            StorageError: the folder cannot be used.
+        """
+        with (
+            Folder.open(self.folder, create=True) as folder,
+            locked(folder, self._lock_timeout, name=COMPACTION_LOCK, busy="is being compacted by"),
+        ):
+            yield
+
+    def summary_parts(self) -> dict[str, str]:
+        """Return results of an earlier compaction that did not get through, by key; errors as `read`."""
+        if not self.folder.exists():
+            return {}
+        with Folder.open(self.folder) as folder:
+            return read_parts(folder)
+
+    def keep_summary_part(self, key: str, text: str, snapshot: Snapshot) -> bool:
+        """Keep a compaction's result, redacted, unless the text it was made from no longer stands.
+
+        Raises:
+            StorageError: it was not kept.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._held(create=False) as folder, writing(self.folder / PRIVATE_FOLDER):
+            if digest(folder.read(MEMORY_FILE)[: snapshot.size]) != snapshot.digest:
+                return False
+            write_part(folder, key, self._redact(storable(text)))
+            return True
 
     def restore(self, name: str) -> str:
         """Put an archive back as MEMORY.md; return the name under which the present one was archived.

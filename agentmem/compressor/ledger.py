@@ -1,0 +1,301 @@
+"""The must-keep ledger: every exact detail of a record, ranked, and what a summary does with it. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentmem.compressor.facts import Fact, context, facts, folded, stands_in
+from agentmem.compressor.words import names, rules
+from agentmem.entries import SUMMARY_MARK, SYSTEM, USER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from agentmem.conversation import Turn
+
+TITLE = "## Exact details"
+
+_RULES = "The user's own words:"
+_SAID = "Said by the user:"
+_OTHERS = "From the rest of the record:"
+_INTRO = "Kept word for word; where two of them differ, the later one holds."
+_LEFT_OUT = re.compile(r"^\(Left out for lack of room: (\d+) more details?;.*\)$", re.MULTILINE)
+_UNREAD = re.compile(r"^\(Not summarised: the oldest ~(\d+) tokens;.*\)$", re.MULTILINE)
+_TYPED = 2000  # characters; a longer message is pasted rather than typed, and its "must" is somebody else's
+_NOUNS = 0.12  # share of capitalised words inside sentences above which capitals do not mean names (German)
+_WORDS = re.compile(r"\w+")
+_KINDS = {"rule": 0, "url": 1, "email": 1, "path": 1, "id": 1, "date": 2, "figure": 3, "name": 4}
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One exact detail of a record.
+
+    Attributes:
+        fact: what it is, and where it stands in its turn.
+        turn: number of the turn that said it last; the summary before is turn -1.
+        by_user: whether the user said it.
+        typed: for a rule: whether it stands in a message short enough to have been typed.
+        times: how often it was said.
+        line: the words around it.
+    """
+
+    fact: Fact
+    turn: int
+    by_user: bool
+    typed: bool = True
+    times: int = 1
+    line: str = ""
+
+    @property
+    def folded(self) -> str:
+        """Its words as they are compared."""
+        return folded(self.fact.text)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The details of a record, the most important first.
+
+    Attributes:
+        details: all of them.
+        left_out: details that earlier compactions had no room for.
+        unread: tokens that earlier compactions did not summarise.
+    """
+
+    details: tuple[Detail, ...] = ()
+    left_out: int = 0
+    unread: int = 0
+
+    def within(self, budget: int, count: Callable[[str], int]) -> list[Detail]:
+        """Return the most important details whose bare words fit a budget of tokens."""
+        chosen = []
+        for detail in self.details:
+            budget -= count(detail.fact.text)
+            if budget < 0:
+                break
+            chosen.append(detail)
+        return chosen
+
+
+def previous_summary(turns: Sequence[Turn]) -> str:
+    """Return the text of the newest summary among turns, without its mark, or ""."""
+    for turn in reversed(turns):
+        if is_summary(turn):
+            return turn.content.removeprefix(SUMMARY_MARK).strip()
+    return ""
+
+
+def is_summary(turn: Turn) -> bool:
+    """Whether a compaction, or a person in its place, wrote a turn."""
+    return turn.role == SYSTEM and turn.content.startswith(SUMMARY_MARK)
+
+
+def prose_of(summary: str) -> str:
+    """Return a summary without the details that were added to it."""
+    return summary.partition(f"\n{TITLE}\n")[0].strip()
+
+
+@dataclass
+class _Collector:
+    """Details by their folded words; what is said again moves up."""
+
+    found: dict[str, Detail] = field(default_factory=dict)
+    unsure: dict[str, Detail] = field(default_factory=dict)
+    words: int = 0
+    nouns: int = 0
+
+    def add(self, fact: Fact, text: str, turn: int, *, by_user: bool, typed: bool = True) -> None:
+        key = folded(fact.text)
+        before = self.found.get(key)
+        line = fact.text if fact.kind == "rule" else context(text, fact.start, fact.end)
+        if before is None:
+            self.found[key] = Detail(fact, turn, by_user, typed, 1, line)
+            return
+        kind = before.fact if _KINDS[before.fact.kind] <= _KINDS[fact.kind] else fact
+        by_user, typed = by_user or before.by_user, typed or before.typed
+        self.found[key] = Detail(kind, turn, by_user, typed, before.times + 1, line)
+
+    def read(self, text: str, turn: int, *, by_user: bool) -> None:
+        exact = facts(text)
+        for fact in exact:
+            self.add(fact, text, turn, by_user=by_user)
+        taken = sorted((fact.start, fact.end) for fact in exact)
+        at = 0
+        for fact, unsure in names(text):
+            while at < len(taken) and taken[at][1] <= fact.start:
+                at += 1
+            if at < len(taken) and taken[at][0] < fact.end:
+                continue
+            if unsure:
+                self.unsure[folded(fact.text)] = Detail(fact, turn, by_user, line=fact.text)
+            else:
+                self.nouns += " " not in fact.text
+                self.add(fact, text, turn, by_user=by_user)
+        self.words += len(text) // 6
+
+    def rules(self, text: str, turn: int, *, typed: bool) -> None:
+        for fact in rules(text):
+            self.add(fact, text, turn, by_user=True, typed=typed)
+
+    def settled(self) -> Iterable[Detail]:
+        for key, detail in self.unsure.items():
+            if key in self.found:  # it has its capital inside sentences too: a name
+                self.add(detail.fact, detail.fact.text, detail.turn, by_user=detail.by_user)
+        nouns = self.words > 100 and self.nouns > _NOUNS * self.words  # noqa: PLR2004
+        for detail in self.found.values():
+            if not (nouns and detail.fact.kind == "name" and " " not in detail.fact.text):
+                yield detail
+
+
+def collect(turns: Sequence[Turn]) -> Ledger:
+    """Extract every detail of a record and rank them.
+
+    First what the user asked for, then what the user said, then what recurs, then what is recent.
+
+    Args:
+        turns: what is about to be summarised, earlier summaries included.
+    """
+    collector = _Collector()
+    left_out = unread = 0
+    for number, turn in enumerate(turns):
+        if is_summary(turn):
+            more, tokens = _take_over(turn.content.removeprefix(SUMMARY_MARK).strip(), collector, number)
+            left_out, unread = left_out + more, unread + tokens
+            continue
+        by_user = turn.role == USER
+        if by_user:
+            collector.rules(turn.content, number, typed=len(turn.content) <= _TYPED)
+        collector.read(turn.content, number, by_user=by_user)
+    return Ledger(tuple(sorted(collector.settled(), key=_rank)), left_out, unread)
+
+
+def _rank(detail: Detail) -> tuple[bool, bool, bool, bool, int, int, int]:
+    rule = detail.fact.kind == "rule"
+    return (
+        not (rule and detail.typed),
+        not detail.by_user,
+        rule,
+        detail.times < 2,  # noqa: PLR2004
+        -detail.turn,
+        _KINDS[detail.fact.kind],
+        detail.fact.start,
+    )
+
+
+def _take_over(summary: str, collector: _Collector, number: int) -> tuple[int, int]:
+    """Read an earlier summary: its prose, and the details listed under it."""
+    prose, _, listed = summary.partition(f"\n{TITLE}\n")
+    collector.read(prose, number, by_user=False)
+    heading = ""
+    for line in listed.splitlines():
+        if not line.startswith("- "):
+            heading = line.strip() or heading
+            continue
+        text = line[2:]
+        if heading == _RULES:
+            collector.add(Fact("rule", text, 0, len(text)), text, number, by_user=True)
+        collector.read(text, number, by_user=heading != _OTHERS)
+    counts = [pattern.search(listed) for pattern in (_LEFT_OUT, _UNREAD)]
+    more, tokens = (int(found[1]) if found else 0 for found in counts)
+    return more, tokens
+
+
+def covered(details: Iterable[Detail], text: str) -> list[Detail]:
+    """Return the details whose words stand in a text."""
+    whole = folded(text)
+    return [detail for detail in details if stands_in(detail.folded, whole)]
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A summary with the details it lacked.
+
+    Attributes:
+        text: the whole of it.
+        kept: details that stand in it.
+        total: details that there are.
+    """
+
+    text: str
+    kept: int
+    total: int
+
+
+def complete(
+    prose: str, ledger: Ledger, budget: int, count: Callable[[str], int], *, unread: int = 0
+) -> Completed:
+    """Append to a summary, word for word, what the user asked for and the details it lacks.
+
+    Args:
+        prose: the summary.
+        ledger: what must be kept.
+        budget: tokens to spend at most.
+        count: tokens of a text.
+        unread: tokens of the record that were not summarised.
+    """
+    whole = folded(prose)
+    missing = [
+        detail
+        for detail in ledger.details
+        if detail.fact.kind == "rule" or not stands_in(detail.folded, whole)
+    ]
+    unread += ledger.unread
+    notes = [f"(Not summarised: the oldest ~{unread} tokens; they are in the archive.)"] if unread else []
+    overhead = count(f"{TITLE}\n{_INTRO}\n{_RULES}\n{_SAID}\n{_OTHERS}") + 30
+    chosen = _chosen(missing, max(0, budget - overhead), count)
+    lines = _lines(chosen, max(0, budget - overhead), count)
+    body = [line for title, rows in lines for line in (["", title, *rows] if rows else [])]
+    kept = len(covered(ledger.details, "\n".join([prose, *body])))
+    left_out = ledger.left_out + len(ledger.details) - kept
+    if left_out:
+        more = "detail" if left_out == 1 else "details"
+        notes.append(f"(Left out for lack of room: {left_out} more {more}; they are in the archive.)")
+    intro = ["", _INTRO] if body else []
+    added = ["", TITLE, *intro, *body, *(["", *notes] if notes else [])] if body or notes else []
+    return Completed("\n".join([prose, *added]), kept, len(ledger.details))
+
+
+def _chosen(missing: Sequence[Detail], budget: int, count: Callable[[str], int]) -> list[Detail]:
+    """Return the first details whose bare words fit, in the order of the record."""
+    chosen: list[Detail] = []
+    for detail in missing:
+        cost = count(f"- {detail.fact.text}\n")
+        if cost > budget:
+            if budget < 3:  # noqa: PLR2004 - nothing is that short
+                break
+            continue
+        budget -= cost
+        chosen.append(detail)
+    return sorted(chosen, key=lambda detail: (detail.turn, detail.fact.start))
+
+
+def _lines(chosen: Sequence[Detail], budget: int, count: Callable[[str], int]) -> list[tuple[str, list[str]]]:
+    """Return the details under their titles, each in the words around it while the budget lasts."""
+    spare = budget - sum(count(f"- {detail.fact.text}\n") for detail in chosen)
+    ruled = [detail.fact.text for detail in chosen if detail.fact.kind == "rule"]
+    said: dict[bool, list[str]] = {True: [], False: []}
+    whole = folded("\n".join(ruled))
+    for detail in chosen:
+        cost = count(f"- {detail.fact.text}\n")
+        if detail.fact.kind == "rule":
+            continue
+        if stands_in(detail.folded, whole):
+            spare += cost
+            continue
+        line = detail.fact.text
+        if detail.line and (extra := count(f"- {detail.line}\n") - cost) <= spare:
+            spare, line = spare - extra, detail.line
+        said[detail.by_user].append(line)
+        whole = f"{whole} | {folded(line)}"
+    return [
+        (title, [f"- {line}" for line in dict.fromkeys(rows)])
+        for title, rows in ((_RULES, ruled), (_SAID, said[True]), (_OTHERS, said[False]))
+    ]
+
+
+def missing_lines(missing: Sequence[Detail], budget: int, count: Callable[[str], int]) -> list[str]:
+    """Return what to tell a model that it left out: each detail in the words around it."""
+    return [line for _, rows in _lines(_chosen(missing, budget, count), budget, count) for line in rows]
