@@ -33,6 +33,7 @@ _REPLY_TOKENS = 1024
 _RESULT_SHARE = 8  # one result of a tool takes at most 1/8 of the window in a request, roughly
 _TOKEN_BYTES = 3  # of ordinary text in any script
 _LEAST_RESULT = 1000  # bytes
+_PATIENCE = 2  # summaries in a row that a model may fail before room is made without asking it
 _WANTED = 0.5  # share of the trigger that should be free after a compaction
 
 
@@ -75,6 +76,7 @@ class Window:
         self._notice = notice
         self._told: set[str] = set()
         self._breaker = Breaker()
+        self._useless = 0
         length = settings.context_length or model.context_length()
         if not length:
             length = DEFAULT_CONTEXT_LENGTH
@@ -285,8 +287,10 @@ class Window:
                 dry_run=dry_run,
                 fixed=self.meter.estimate(self._static),
                 capacity=self.meter.context_length - self.reserve if must_fit else None,
+                by_model=not must_fit or self._useless < _PATIENCE,
                 progress=progress,
             )
+        self._useless = self._useless + 1 if report.extractive else 0
         if dry_run:
             return report
         self.measure()

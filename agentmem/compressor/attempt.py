@@ -115,6 +115,7 @@ class Attempt:
     meter: Meter
     pending: Turn | None
     focus: str
+    by_model: bool = True
     kept: list[Turn] = field(default_factory=list)
     _sizes: dict[int, int] = field(default_factory=dict)
     _invented: set[str] = field(default_factory=set)
@@ -134,6 +135,8 @@ class Attempt:
         if summary is not None:
             return self._report(head, ledger, Compaction(summary=summary.strip()))
         try:
+            if not self.by_model:
+                raise CompactionFailed("the model's last summaries were of no use")
             made = self._by_model(head, ledger)
             if self._tokens(made.summary) > self._left:
                 raise CompactionFailed("the summary is too long for what is left of the window")
@@ -229,12 +232,13 @@ class Attempt:
         self, prose: str, core: list[Detail], head: list[Turn], budget: int
     ) -> tuple[str, bool]:
         """Return a summary that holds nine tenths of the details, asking once more where it does not."""
-        wanted = [detail for detail in core if detail.fact.kind != "rule"]  # rules are appended in any case
+        # Rules are appended in any case, and what is a name is a guess: neither is worth a call by itself.
+        wanted = [detail for detail in core if detail.fact.kind not in {"rule", "name"}]
         held = covered(wanted, prose)
         if len(held) >= _COVERAGE * len(wanted) or self.summariser.calls >= self.summariser.max_calls:
             return prose, False
-        known = {detail.folded for detail in held}
-        missing = [detail for detail in wanted if detail.folded not in known]
+        known = {detail.folded for detail in covered(core, prose)}
+        missing = [detail for detail in core if detail.folded not in known]
         with suppress(ModelError, CompactionFailed):  # what it lacks is appended all the same
             room = self.summariser.room(self.focus) - self._tokens(prose)
             lines = missing_lines(missing, min(room, 2 * self.limits.ledger), self._tokens)

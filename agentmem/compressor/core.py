@@ -73,6 +73,7 @@ class ContextCompressor:
         dry_run: bool = False,
         fixed: int = 0,
         capacity: int | None = None,
+        by_model: bool = True,
         progress: Callable[[int, int], None] = lambda _part, _parts: None,
     ) -> Compaction:
         """Summarise the record and fold it; on any error, Ctrl-C included, nothing is changed.
@@ -89,6 +90,7 @@ class ContextCompressor:
             fixed: tokens of every request besides the record: system prompt, rules, tools.
             capacity: tokens the next request may take, where it would not fit as it is: rather than fail,
                 less stays word for word, the summary is shorter, or it is made without a model.
+            by_model: whether a model is asked at all; without one, `capacity` must be given.
             progress: told the part under way and the number of parts.
 
         Raises:
@@ -117,7 +119,7 @@ class ContextCompressor:
             meter.context_length, self.keep_tokens, self.trigger(meter.context_length), fixed, capacity
         )
         for last_try in (False, True):
-            attempt = Attempt(conversation, summariser, limits, meter, pending, focus)
+            attempt = Attempt(conversation, summariser, limits, meter, pending, focus, by_model=by_model)
             report = attempt.run(summary)
             if dry_run:
                 return report

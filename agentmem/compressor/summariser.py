@@ -78,6 +78,7 @@ class Summariser:
     progress: Callable[[int, int], None]
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
+    _corrected: bool = False
     _planned: int = 0
     _part: int = 0
     _parts: int = 0
@@ -185,7 +186,7 @@ class Summariser:
             notes = [self._condense(group, focus, self._note(len(groups), room)) for group in groups]
 
     def _ask(self, instructions: str, text: str, focus: str, budget: int, *, grows: bool = False) -> str:
-        """Return what the model makes of a text; an answer of no use is asked for once more."""
+        """Return what the model makes of a text; an answer of no use is asked for once more a run."""
         self._part += 1
         self._planned = max(0, self._planned - 1)
         self.progress(self._part, max(self._part, self._parts))
@@ -199,15 +200,16 @@ class Summariser:
         while True:
             answer, finish = self._call(system, text, problem)
             answer = cleaned(answer)
-            again = bool(problem)
             problem = objection(answer, finish)
             if not problem and not grows and self.count(answer) >= largest:
                 problem = _NO_SMALLER
             if not problem:
                 self.results.keep(key, answer)
                 return answer
-            if again or self.calls + self._planned >= self.max_calls:
+            # Once a run: a model that cannot do it will not learn it part by part.
+            if self._corrected or self.calls + self._planned >= self.max_calls:
                 raise CompactionFailed(problem)
+            self._corrected = True
 
     def _call(self, system: str, text: str, problem: str) -> tuple[str, str]:
         if self.calls >= self.max_calls:
