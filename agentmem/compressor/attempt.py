@@ -127,13 +127,13 @@ class Attempt:
         if not head:
             raise NothingToCompact("nothing to compact: all there is stays word for word")
         forced = summary is not None or self.focus or self.limits.capacity is not None
-        if not forced and all(is_summary(turn) for turn in head):
+        if not forced and self.conversation.memory and all(is_summary(turn) for turn in head):
             raise NothingToCompact(
                 "nothing to compact: nothing was said since the last compaction that may go"
             )
+        if summary is not None:  # a person decided what is worth keeping
+            return self._report(head, Ledger(), Compaction(summary=summary.strip()))
         ledger = collect(head)
-        if summary is not None:
-            return self._report(head, ledger, Compaction(summary=summary.strip()))
         try:
             if not self.by_model:
                 raise CompactionFailed("the model's last summaries were of no use")
