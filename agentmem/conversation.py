@@ -298,17 +298,24 @@ class Conversation:
     def _summaries(self) -> list[Turn]:
         return [turn for turn in self._turns if turn.role == SYSTEM and turn.content.startswith(SUMMARY_MARK)]
 
-    def messages(self, prompt: str = "") -> tuple[Message, ...]:
+    def messages(
+        self, prompt: str = "", *, recalled: str = "", before: Turn | None = None
+    ) -> tuple[Message, ...]:
         """Return the history as chat messages: one leading system message, then alternating turns.
 
         Args:
             prompt: said by the user at the very end, in this request only.
+            recalled: put before one turn, in this request only.
+            before: that turn.
         """
         summaries = self._summaries
         turns = [turn for turn in self._turns if turn not in summaries]
         while turns and turns[-1].role == self.agent_name and turns[-1].note == INTERRUPTED:
             turns.pop()  # a broken-off reply to the message that is being sent again
-        return chat_messages(self.preamble, [*map(self.line, turns), Line("user", prompt)])
+        lines = [*map(self.line, turns), Line("user", prompt)]
+        if recalled and before in turns:
+            lines.insert(turns.index(before), Line("user", recalled))
+        return chat_messages(self.preamble, lines)
 
     def line(self, turn: Turn) -> Line:
         """Return how a turn is put to the model."""

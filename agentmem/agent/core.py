@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentmem import models, settings
+from agentmem.agent.recall import Recall, share
 from agentmem.agent.reply import Reply
 from agentmem.agent.steps import Run, RunReport
 from agentmem.agent.toolbox import Toolbox
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentmem.compressor import Compaction
+    from agentmem.conversation import Turn
     from agentmem.models.base import Model, Piece, ToolCall
     from agentmem.settings import Loops, Settings
     from agentmem.tokens import Meter
@@ -145,6 +147,8 @@ class Agent:
                 keep_tokens=self.settings.keep_tokens,
                 max_summary_calls=self.settings.max_summary_calls,
             )
+        self._recall = Recall(self.short_memory, self.settings.recall, notice)
+        self._recall_tool = self._recall.tool(lambda: share(self.window))
         self._window: Window | None = None
         self._run: Run | None = None
 
@@ -304,6 +308,7 @@ class Agent:
                 f"{', '.join(self._toolbox.names)}; use another model, or leave them out"
             )
         self._toolbox.confirm = self.confirm
+        self._offer_recall()
         self._run = Run(
             self.agent_name,
             self.short_memory,
@@ -314,9 +319,26 @@ class Agent:
             self.notice,
             on_piece,
             on_result,
-            self._read_persona_again,
+            self._after_compaction,
+            self._recalled,
         )
         return self._run
+
+    def _offer_recall(self) -> None:
+        """Offer the search tool while it has something to find and the model takes tools."""
+        self._toolbox.offer(self._recall_tool, wanted=self._recall.mode(self.model) == "tool")
+        self.window.take_schema(self._toolbox.schema_text)
+
+    def _recalled(self, pending: Turn, *, refused: bool) -> str:
+        """Return what to put before a message; `refused`: the model just said that it takes no tools."""
+        if refused:
+            self._recall.refused = True
+            self._offer_recall()
+        return self._recall.before(pending, self.window) if self._recall.mode(self.model) == "auto" else ""
+
+    def _after_compaction(self) -> None:
+        self._read_persona_again()
+        self._offer_recall()
 
     def _read_persona_again(self) -> None:
         """Take the system prompt and the rules from their files afresh, word for word."""

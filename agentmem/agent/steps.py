@@ -9,7 +9,7 @@ from agentmem.agent.bookkeeping import DoneMark, next_step
 from agentmem.agent.reply import Reply, as_they_come
 from agentmem.agent.toolbox import role_of
 from agentmem.conversation import INTERRUPTED
-from agentmem.errors import ContextOverflow
+from agentmem.errors import ContextOverflow, ToolsNotSupported
 from agentmem.models.base import Request, Usage
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class Run:
         on_piece: told every piece of the replies.
         on_result: told every tool call with its result.
         on_compaction: called after each compaction.
+        recall: gives what to put before a message in its request; told whether the model refused tools.
         report: what it took so far.
         reply: the last reply.
     """
@@ -90,8 +91,10 @@ class Run:
     on_piece: Callable[[Piece], None]
     on_result: Callable[[ToolCall, str], None]
     on_compaction: Callable[[], None]
+    recall: Callable[..., str]
     report: RunReport = field(default_factory=RunReport)
     reply: Reply = field(default_factory=Reply)
+    recalled: str = ""
 
     def add(
         self,
@@ -126,6 +129,8 @@ class Run:
                 closing = step > 1 and step >= limit
                 prompt = next_step(step, limit) if step > 1 and not after_tools else ""
                 pending = self._make_room(pending)
+                if step == 1:
+                    self.recalled = self.recall(pending, refused=False)
                 self._call(pending, prompt, done, closing=closing)
                 if closing and limit > 1 and (after_tools or auto):
                     self._report_limit(limit)
@@ -148,9 +153,14 @@ class Run:
         return pending
 
     def _call(self, pending: Turn, prompt: str, done: DoneMark, *, closing: bool) -> None:
-        """Send one request and take the reply; a refusal that teaches the window's length is tried again."""
+        """Send one request and take the reply; a refusal that teaches something is tried again."""
         try:
-            self._exchange(prompt, done, closing=closing)
+            self._exchange(pending, prompt, done, closing=closing)
+        except ToolsNotSupported:
+            if self.toolbox:  # the user's tools: there is no other way to have those
+                raise
+            self.recalled = self.recall(pending, refused=True)
+            self._exchange(pending, prompt, done, closing=closing)
         except ContextOverflow as overflow:
             if self.reply.text:
                 raise
@@ -159,12 +169,13 @@ class Run:
                 raise ContextOverflow(f"{overflow}; {advice}", overflow.limit) from overflow
             if overflow.limit and overflow.limit < self.window.meter.context_length:
                 self.window.meter.context_length = overflow.limit
-            self._make_room(pending, must_fit=True)
-            self._exchange(prompt, done, closing=closing)
+            self.recalled = ""
+            pending = self._make_room(pending, must_fit=True)
+            self._exchange(pending, prompt, done, closing=closing)
 
-    def _exchange(self, prompt: str, done: DoneMark, *, closing: bool) -> None:
+    def _exchange(self, pending: Turn, prompt: str, done: DoneMark, *, closing: bool) -> None:
         request = Request(
-            self.conversation.messages(prompt),
+            self.conversation.messages(prompt, recalled=self.recalled, before=pending),
             self.toolbox.specs,
             self.settings.temperature,
             self.window.reply_budget,

@@ -56,8 +56,17 @@ class Toolbox:
             self._tools[tool.name] = tool
 
     def __bool__(self) -> bool:
-        """Whether there is any tool."""
-        return bool(self._tools)
+        """Whether there is any tool of the user's."""
+        return any(name not in self._free for name in self._tools)
+
+    def offer(self, tool: Tool, *, wanted: bool) -> None:
+        """Offer a harmless tool from now on, or no longer; a tool of the user's with its name comes first."""
+        if wanted and tool.name not in self._tools:
+            self._tools[tool.name] = tool
+            self._free.add(tool.name)
+        elif not wanted and tool.name in self._free:
+            del self._tools[tool.name]
+            self._free.remove(tool.name)
 
     @property
     def names(self) -> tuple[str, ...]:

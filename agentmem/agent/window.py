@@ -89,6 +89,12 @@ class Window:
         self._measured = (0, 0)
         self.measure()
 
+    def take_schema(self, schema_text: str) -> None:
+        """Count with other tools from now on."""
+        if schema_text != self._schema_text:
+            self._schema_text = schema_text
+            self.measure()
+
     def measure(self) -> None:
         """Measure the next request anew, after the history was replaced."""
         conversation = self._conversation
