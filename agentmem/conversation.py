@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp, free_text, storable
 from agentmem.errors import UsageError
 from agentmem.memory.store import now
+from agentmem.turns import INTERRUPTED, TOOL_ROLE, Turn
 from agentmem.wire import Line, bounded, chat_messages, fenced
 
 if TYPE_CHECKING:
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from agentmem.memory import Changes, Cursor, Memory, Snapshot
     from agentmem.models.base import Message, ToolCall
 
+__all__ = ["INTERRUPTED", "PRELOAD_MARK", "Conversation", "HistoryItem", "Turn"]
+
 PRELOAD_MARK = "[Persistent Memory — MEMORY.md]"
-INTERRUPTED = "interrupted"
-TOOL_ROLE = "Tool ("
-"""How the role of every tool's result begins."""
 
 
 class HistoryItem(TypedDict):
@@ -33,35 +32,6 @@ class HistoryItem(TypedDict):
     role: str
     content: str
     timestamp: str
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One message of this session, or one taken over from MEMORY.md.
-
-    Attributes:
-        role: as in MEMORY.md: `User`, the agent's name, `Tool (name)`, `System`.
-        content: the text, before redaction.
-        timestamp: the entry's id where it was stored.
-        entry: what was stored, or None when nothing was.
-        note: the entry's note.
-        tool_calls: what an agent's message asks for.
-        tool_call_id: the call a tool's result answers.
-    """
-
-    role: str
-    content: str
-    timestamp: str
-    entry: Entry | None = None
-    note: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str = ""
-
-    @classmethod
-    def of(cls, entry: Entry) -> Turn:
-        """Return a stored entry as a turn, with what somebody typed after it."""
-        content = storable(f"{entry.text}\n\n{entry.aside.strip()}" if entry.aside.strip() else entry.text)
-        return cls(entry.role, content, entry.stamp, entry, entry.note)
 
 
 class Conversation:
@@ -254,7 +224,7 @@ class Conversation:
         replied = True  # a reply that tool results follow only asked for them
         for index in range(len(record) - 1, -1, -1):
             turn = record[index]
-            replied = replied and not turn.role.startswith(TOOL_ROLE)
+            replied = replied and not turn.is_result
             if turn.role == self.agent_name and turn.note != INTERRUPTED and replied and not turn.tool_calls:
                 return None
             if turn.role == USER:
@@ -323,7 +293,7 @@ class Conversation:
             return Line("assistant", turn.content, tool_calls=turn.tool_calls)
         if turn.tool_call_id:
             return Line("tool", self._bounded(turn.content), tool_call_id=turn.tool_call_id)
-        content = self._bounded(turn.content) if turn.role.startswith(TOOL_ROLE) else turn.content
+        content = self._bounded(turn.content) if turn.is_result else turn.content
         speaker = "" if turn.role == USER else f"{turn.role}: "
         return Line("user", f"[{turn.timestamp}] {speaker}{content}")
 

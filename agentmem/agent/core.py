@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from agentmem.agent.window import Window
 from agentmem.compressor import ContextCompressor
 from agentmem.conversation import Conversation
 from agentmem.entries import USER, storable
-from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported
+from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported, UsageError
 from agentmem.memory import Memory
 from agentmem.memory.store import now
 from agentmem.redaction import redact
@@ -25,7 +26,7 @@ from agentmem.tools import load
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from types import TracebackType
 
@@ -117,7 +118,8 @@ class Agent:
             )
         self.confirm = confirm
         self._toolbox = Toolbox([*tools, *map(load, self.settings.tools)], timeout=self.settings.tool_timeout)
-        self._model = model
+        self._model, self._given = model, model is not None
+        self._running = False
         self._lock = threading.RLock()
         memory = (
             Memory(
@@ -161,9 +163,11 @@ class Agent:
         self.close()
 
     def close(self) -> None:
-        """Let go of the model's connections and weights."""
+        """Let go of the model's connections and weights; the next run opens them again."""
         if self._model:
             self._model.close()
+        if not self._given:
+            self._model = self._window = None
 
     @property
     def _context_compressor(self) -> ContextCompressor | None:
@@ -260,7 +264,7 @@ class Agent:
             StorageError: what was said could not be stored.
             KeyboardInterrupt: as it came; what had arrived is stored.
         """
-        with self._lock:
+        with self._one_run():
             run = self._start(on_piece, on_result)
             self.refresh()
             text = storable(task)
@@ -278,7 +282,7 @@ class Agent:
             NotFound: every message has its reply.
             ModelError: as `run`.
         """
-        with self._lock:
+        with self._one_run():
             run = self._start(on_piece, on_result)
             self.refresh()
             pending = self.short_memory.reopen()
@@ -295,6 +299,24 @@ class Agent:
         if self._window:
             self._window.catch_up()
         return kind
+
+    @contextmanager
+    def _one_run(self) -> Iterator[None]:
+        """Let other threads wait their turn, and refuse a run inside a run.
+
+        Raises:
+            UsageError: a tool or a callback of a run begins another one of the same agent.
+        """
+        with self._lock:
+            if self._running:
+                raise UsageError(
+                    f"{self.agent_name} is in the middle of a run, and cannot begin another in it"
+                )
+            self._running = True
+            try:
+                yield
+            finally:
+                self._running = False
 
     def _start(self, on_piece: Callable[[Piece], None], on_result: Callable[[ToolCall, str], None]) -> Run:
         """Begin a run.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agentmem.conversation import TOOL_ROLE
 from agentmem.errors import ConfigurationError
 from agentmem.models.base import ToolSpec
 from agentmem.tools import Tool, tool_from
+from agentmem.turns import TOOL_ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

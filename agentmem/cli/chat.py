@@ -281,10 +281,11 @@ class _Printer:
         from agentmem.models.base import Finish, TextDelta
 
         if isinstance(piece, TextDelta):
-            text = f"\n\n{piece.text}" if self._ended and self._text else piece.text
+            text = f"\n{piece.text}" if self._ended else piece.text
             self._write(self._visible.feed(text) if self._visible else text)
             self._ended = False
-        elif isinstance(piece, Finish):
+        elif isinstance(piece, Finish) and self._text and not self._ended:
+            self.end()  # what a tool has to say on stderr begins a line of its own
             self._ended = True
 
     def end(self) -> None:

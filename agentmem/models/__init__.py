@@ -64,7 +64,12 @@ def _key(settings: Settings, name: str, *, custom: bool) -> str:
     """Return the key from the provider's variables, else from the user's command; errors as `key_for`."""
     try:
         key = providers.key_for(settings, name, custom=custom)
-    except ConfigurationError:
+    except ConfigurationError as error:
+        withheld = [file.path for file in settings.unapproved if "key_command" in file.values]
+        if withheld:
+            raise ConfigurationError(
+                f"{error}; the key_command in {withheld[0]} is not approved: `agentmem chat` asks on a terminal"
+            ) from None
         if not settings.key_command:
             raise
         key = ""

@@ -35,6 +35,7 @@ CALL = Answer(calls=(("peek", {"place": "attic"}),))
 def elsewhere(provider: Provider, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current directory, where a module with a tool lies that leaves traces."""
     agree(workspace)
+    agree(workspace)
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "snoop.py").write_text(TOOLS)
@@ -76,7 +77,9 @@ def test_a_script_runs_nothing_of_a_copied_agent(
     assert "Be brief." in provider.asked[0].text
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("OPENAI_BASE_URL")
-    assert run("chat", "Ada", "hi", "-m", "gpt-4o").code == 78
+    ran = run("chat", "Ada", "hi", "-m", "gpt-4o")
+    assert ran.code == 78
+    assert f"the key_command in {copied} is not approved" in ran.err
     for command in (["show", "Ada"], ["export", "Ada"], ["archives", "Ada"], ["search", "Ada", "hi"]):
         run(*command)
     run("compact", "Ada", "--keep-tokens", "0", "--summarizer-model", "gpt-4o")

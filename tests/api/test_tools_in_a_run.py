@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import threading
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +15,8 @@ from agentmem.models.base import TextDelta, ToolCall, Usage
 from agentmem.tools import NO_RESULT, Tool
 from tests.api.strict import assert_well_formed
 from tests.loopback import Answer, Refusal
+from tests.program import COMMAND, ROOT, agree, environment, run
+from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -313,3 +317,76 @@ def test_a_run_that_failed_after_its_tools_goes_on_in_another_process(
             agent.retry()
     assert "high water in Cork now" in provider.asked[-1].text
     assert [role for role, _ in stored(workspace)].count("User") == 1
+
+
+def test_a_run_inside_a_run_is_refused(provider: Provider) -> None:
+    def again() -> str:
+        return agent.run("and again")
+
+    provider.answers.extend([call("again"), "no, then"])
+    with Agent("Ada", "gpt-4o", tools=[again]) as agent:
+        assert agent.run("go") == "no, then"
+    assert results(provider) == [
+        "error: UsageError: Ada is in the middle of a run, and cannot begin another in it"
+    ]
+
+
+def test_ctrl_c_in_a_tool_ends_the_command_and_leaves_a_whole_record(
+    provider: Provider, workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import sys, time\n"
+        "def work() -> str:\n"
+        "    print('at work', file=sys.stderr, flush=True)\n"
+        "    time.sleep(120)\n"
+        "    return 'done'\n"
+    )
+    for limit in ({}, {"AGENTMEM_TOOL_TIMEOUT": "100"}):
+        provider.answers.append(call("work"))
+        command = [*COMMAND, "chat", "Ada", "go", "-m", "gpt-4o", "--tool", "slow:work"]
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environment(**limit), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as running:
+            assert running.stderr
+            for line in running.stderr:
+                if line == b"at work\n":
+                    break
+            running.send_signal(signal.SIGINT)
+            said = running.stderr.read().decode()
+            assert running.wait(60) == 130
+        assert "Traceback" not in said
+        assert stored(workspace)[-1] == ("Tool (work)", "error: interrupted by the user")
+    provider.answers.append("fine")
+    with Agent("Ada", "gpt-4o") as agent:
+        assert agent.retry() == "fine"
+
+
+def test_a_closed_agent_opens_its_model_again(provider: Provider) -> None:
+    provider.answers.extend(["one", "two"])
+    agent = Agent("Ada", "gpt-4o")
+    assert agent.run("go") == "one"
+    agent.close()
+    assert agent.run("go") == "two"
+    agent.close()
+
+
+def test_replies_of_several_steps_stand_apart_on_a_terminal_and_the_last_alone_in_a_pipe(
+    provider: Provider, workspace: Path, tmp_path: Path
+) -> None:
+    agree(workspace)
+    (tmp_path / "sea.py").write_text("def tide() -> str:\n    return 'high'\n")
+    words = ["chat", "Ada", "tide?", "-m", "gpt-4o", "--tool", "sea:tide", "--yes"]
+    provider.answers.extend([Answer("Let me look.", calls=(("tide", {}),)), "It is high."])
+    with Terminal([*COMMAND, *words], folder=tmp_path, environment={"PYTHONPATH": str(ROOT)}) as terminal:
+        assert terminal.wait_end() == 0
+        rows = terminal.transcript()
+    start = rows.index("Let me look.")
+    assert rows[start:] == [
+        "Let me look.",
+        "agentmem: tool tide {}",
+        "agentmem: tool tide → high",
+        "",
+        "It is high.",
+    ]
+    provider.answers.extend([Answer("Let me look.", calls=(("tide", {}),)), "It is high."])
+    assert run(*words, cwd=tmp_path).out == "It is high.\n"
