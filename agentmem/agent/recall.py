@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from agentmem.conversation import TOOL_ROLE
 from agentmem.errors import AgentMemError
 from agentmem.tools import Tool
+from agentmem.turns import TOOL_ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
