@@ -9,9 +9,11 @@ import typer
 from agentmem.cli import options, output, screen
 from agentmem.cli.show import rendered
 from agentmem.entries import parse
+from agentmem.errors import AgentMemError
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object
-from agentmem.memory import Archive
+from agentmem.memory import history
+from agentmem.memory.history import Chapter
 
 
 def archives(
@@ -28,6 +30,9 @@ def archives(
     restore: Annotated[
         bool, typer.Option("--restore", help="Make ARCHIVE the memory again; the present one is archived.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check that every archive is whole and in its place.")
+    ] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print the archive byte for byte.")] = False,
     exact: options.Exact = False,
     yes: options.Yes = False,
@@ -38,9 +43,12 @@ def archives(
     output.end_quietly_on_closed_pipe()
     memory = options.existing_memory(agent, workspace)
     if archive is None:
+        if verify:
+            _verify(agent, history.verify(memory), json=json)
+            return
         if restore:
             raise typer.BadParameter("--restore needs the ARCHIVE to restore", param_hint="ARCHIVE")
-        _list(agent, memory.archives(), json=json, exact=exact)
+        _list(agent, history.chapters(memory), json=json, exact=exact)
         return
     found, content = memory.read_archive(archive)
     if restore:
@@ -60,18 +68,48 @@ def archives(
             output.write(rendered(number, entry))
 
 
-def _list(agent: str, found: list[Archive], *, json: bool, exact: bool) -> None:
+def _verify(agent: str, found: dict[str, list[str]], *, json: bool) -> None:
+    """Print what is wrong with each file; anything ends the command with a failure."""
     if json:
-        rows = [{"archive": each.name, "path": str(each.path), "size": each.size} for each in found]
-        output.write_json({"agent": agent, "archives": rows})
+        output.write_json({"agent": agent, "files": found})
+    else:
+        for name, problems in found.items():
+            output.write(f"{name}: {'; '.join(problems) or 'ok'}\n")
+    wrong = [name for name, problems in found.items() if problems]
+    if wrong:
+        raise AgentMemError(f"{len(wrong)} of {len(found)} files are not as they were written")
+
+
+def _list(agent: str, found: list[Chapter], *, json: bool, exact: bool) -> None:
+    if json:
+        output.write_json({"agent": agent, "archives": [_as_object(each) for each in found]})
     elif not found:
         output.notice(f"{agent} has no archives; its memory was never compacted")
     elif screen.wanted():
         screen.show_archives(found, exact=exact)
     else:
-        output.write(
-            output.table(
-                ({"archive": each.name, "size": output.human_size(each.size)} for each in found),
-                right=("size",),
-            )
-        )
+        output.write(output.table(map(_as_text, found), right=("size", "entries")))
+
+
+def _as_object(chapter: Chapter) -> dict[str, object]:
+    return {
+        "archive": chapter.archive.name,
+        "path": str(chapter.archive.path),
+        "size": chapter.archive.size,
+        "entries": chapter.entries,
+        "first": chapter.first.stamp if chapter.first else None,
+        "last": chapter.last.stamp if chapter.last else None,
+        "bytes_before": chapter.before,
+        "bytes_after": chapter.after,
+    }
+
+
+def _as_text(chapter: Chapter) -> dict[str, str]:
+    return {
+        "archive": chapter.archive.name,
+        "size": output.human_size(chapter.archive.size),
+        "entries": str(chapter.entries),
+        "from": chapter.first.stamp[:16].replace("T", " ") if chapter.first else "",
+        "to": chapter.last.stamp[:16].replace("T", " ") if chapter.last else "",
+        "compacted": output.gain(chapter.before, chapter.after),
+    }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _THOUSAND = 1000
+_BYTES_PER_TOKEN = 4  # of ordinary text, roughly
 
 
 def notice(message: str) -> None:
@@ -102,6 +103,13 @@ def human_count(tokens: int) -> str:
         return str(tokens)
     thousands = tokens / _THOUSAND
     return f"{thousands:.1f}k" if thousands < _THOUSAND else f"{thousands / _THOUSAND:.1f}M"
+
+
+def gain(before: int, after: int | None) -> str:
+    """Return what a compaction made of so many bytes: `~12.4k → 2.1k tokens`, or "" when it is unknown."""
+    if after is None:
+        return ""
+    return f"~{human_count(before // _BYTES_PER_TOKEN)} → {human_count(after // _BYTES_PER_TOKEN)} tokens"
 
 
 def human_time(when: datetime) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentmem.entries import Entry
-    from agentmem.memory import Archive
+    from agentmem.memory.history import Chapter
     from agentmem.repl.region import Line
 
 _BYTES_PER_TOKEN = 4
@@ -58,13 +58,14 @@ def show_agents(rows: Sequence[tuple[Path, int, int, int, Entry | None]], *, exa
     _print_table(cells, right={1, 3, 4})
 
 
-def show_archives(archives: Sequence[Archive], *, exact: bool) -> None:
+def show_archives(chapters: Sequence[Chapter], *, exact: bool) -> None:
     """Print the archives of an agent."""
-    cells = [["archive", "size", "made"]]
-    for archive in archives:
-        made = datetime.strptime(archive.name[8:27], "%Y-%m-%d_%H-%M-%S").astimezone()
-        cells.append([archive.name, output.human_size(archive.size), _when(made, exact=exact)])
-    _print_table(cells, right={1})
+    cells = [["archive", "entries", "size", "compacted", "until"]]
+    for chapter in chapters:
+        until = _when(chapter.last.when, exact=exact) if chapter.last else "never"
+        archive, gain = chapter.archive, output.gain(chapter.before, chapter.after)
+        cells.append([archive.name, str(chapter.entries), output.human_size(archive.size), gain, until])
+    _print_table(cells, right={1, 2, 3})
 
 
 def _when(when: datetime, *, exact: bool) -> str:

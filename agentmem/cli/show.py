@@ -13,7 +13,7 @@ from agentmem.display import visible, visible_line
 from agentmem.entries import Entry
 from agentmem.errors import NotFound
 from agentmem.formats.exported import exported
-from agentmem.formats.jsonl import as_object
+from agentmem.formats.jsonl import as_object, dump
 from agentmem.memory import Memory
 from agentmem.selection import Selection
 from agentmem.workspace import Workspace
@@ -36,6 +36,12 @@ def show(
     grep: options.Grep = None,
     raw: Annotated[bool, typer.Option("--raw", help="Print MEMORY.md byte for byte.")] = False,
     path: Annotated[bool, typer.Option("--path", help="Print where MEMORY.md is.")] = False,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Print how many tokens the entries take, by role.")
+    ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on printing entries as they are added.")
+    ] = False,
     exact: options.Exact = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
@@ -54,7 +60,16 @@ def show(
     if raw:
         output.write_bytes(memory.read().raw)
         return
-    chosen = select(memory, options.selection(last=last, since=since, before=before, role=role, grep=grep))
+    selection = options.selection(last=last, since=since, before=before, role=role, grep=grep)
+    if follow:
+        _follow(memory, selection, agent, json=json)
+        return
+    chosen = select(memory, selection)
+    if tokens:
+        from agentmem.cli.weighing import weigh
+
+        weigh(chosen, agent, memory.folder, json=json)
+        return
     if json:
         output.write_json(
             {
@@ -71,6 +86,17 @@ def show(
         return
     for number, entry in chosen:
         output.write(rendered(number, entry))
+
+
+def _follow(memory: Memory, selection: Selection, agent: str, *, json: bool) -> None:
+    """Print entries as they come; as JSON, one a line."""
+    from agentmem.cli.following import arriving
+
+    for number, entry in arriving(memory, selection):
+        if json:
+            output.write(dump({"number": number, **as_object(exported(entry), agent)}) + "\n")
+        else:
+            output.write(rendered(number, entry))
 
 
 def select(memory: Memory, selection: Selection) -> list[tuple[int, Entry]]:

@@ -1,0 +1,80 @@
+"""`show --tokens`: how many tokens a memory takes, by who said them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentmem import settings
+from agentmem.cli import output
+from agentmem.errors import AgentMemError
+from agentmem.models import catalog, choose_model
+from agentmem.models.base import Usage
+from agentmem.tokens import MESSAGE_OVERHEAD, Estimator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agentmem.entries import Entry
+
+
+def weigh(chosen: Iterable[tuple[int, Entry]], agent: str, folder: Path, *, json: bool) -> None:
+    """Print the tokens of entries by role, and what share of the model's window they take, and cost."""
+    found = settings.load(agent_folder=folder)
+    try:
+        model = found.model or choose_model(found)[0]
+    except AgentMemError:
+        model = ""
+    estimator = Estimator(model)
+    counts = [(number, entry, estimator.count(entry.text) + MESSAGE_OVERHEAD) for number, entry in chosen]
+    total = sum(tokens for _, _, tokens in counts)
+    length = found.context_length or (catalog.context_length(model) if model else None)
+    cost = catalog.cost(model, Usage(prompt_tokens=total)) if model and total else None
+    cached = catalog.cost(model, Usage(prompt_tokens=total, cached_tokens=total)) if model and total else None
+    if json:
+        output.write_json(
+            {
+                "agent": agent,
+                "model": model or None,
+                "context_length": length,
+                "tokens": total,
+                "estimated": True,
+                "cost": cost,
+                "cached_cost": cached,
+                "entries": [
+                    {"number": number, "id": entry.stamp, "role": entry.role, "tokens": tokens}
+                    for number, entry, tokens in counts
+                ],
+            }
+        )
+        return
+    by_role: dict[str, tuple[int, int]] = {}
+    for _, entry, tokens in counts:
+        entries, so_far = by_role.get(entry.role, (0, 0))
+        by_role[entry.role] = entries + 1, so_far + tokens
+    rows = [*by_role.items(), ("total", (len(counts), total))]
+    output.write(
+        output.table(
+            (
+                {"role": role, "entries": str(entries), "tokens": f"~{output.human_count(tokens)}"}
+                for role, (entries, tokens) in rows
+            ),
+            right=("entries", "tokens"),
+        )
+    )
+    output.write(_share(total, model, length, cost, cached))
+
+
+def _share(total: int, model: str, length: int | None, cost: float | None, cached: float | None) -> str:
+    """Return what the tokens mean for the model, in one line."""
+    if not model:
+        return "no model is configured: its window and price are unknown\n"
+    window = (
+        f"~{100 * total / length:.1f} % of its {output.human_count(length)} window"
+        if length
+        else "window unknown"
+    )
+    price = "cost unknown" if cost is None else f"about ${cost:.4f} a request"
+    if cost is not None and cached is not None and cached < cost:
+        price += f", ${cached:.4f} from the provider's cache"
+    return f"{model}: {window} · {price}\n"
