@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -174,9 +174,16 @@ def _headings(content: bytes) -> Iterator[re.Match[bytes]]:
             return
 
 
-def count_headings(content: bytes) -> int:
-    """Return how many entries begin in bytes that start at the start of a line."""
-    return sum(1 for _ in _headings(content))
+def count_headings(content: bytes | bytearray, end: int) -> int:
+    """Return how many entries begin before `end` in bytes that start at the start of a line."""
+    return bool(_HEADING.match(content, 0, end)) + len(_later_heading().findall(content, 0, end))
+
+
+@cache
+def _later_heading() -> re.Pattern[bytes]:
+    # It begins with bytes instead of `^`, and has no groups: much faster where headings are only counted.
+    line = _HEADING.pattern.removeprefix(b"^").replace(b"(?P<end>", b"(?=")
+    return re.compile(rb"\n" + re.sub(rb"\(\?P<\w+>", b"(?:", line))
 
 
 def find_last(content: bytes, count: int) -> int | None:

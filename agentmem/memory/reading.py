@@ -10,11 +10,10 @@ from agentmem.entries import Document, count_headings, find_last, parse
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
 
 
 _TAIL = 1 << 14  # bytes; most last entries fit, the rest take another round
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -115,14 +114,16 @@ def read_tail(fd: int, size: int, count: int) -> Document:
 
 def count_before(fd: int, end: int) -> int:
     """Return how many entries begin before an offset, reading in constant memory."""
-    return sum(count_headings(piece) for piece in _whole_lines(fd, end))
-
-
-def _whole_lines(fd: int, end: int) -> Iterator[bytes]:
-    rest = b""
-    for offset in range(0, end, _CHUNK):
-        piece = rest + read_at(fd, offset, min(_CHUNK, end - offset))
-        cut = piece.rfind(b"\n") + 1
-        rest = piece[cut:]
-        yield piece[:cut]
-    yield rest
+    buffer = bytearray(_CHUNK)
+    count = kept = 0  # bytes of an unfinished line at the start of the buffer
+    with open(fd, "rb", buffering=0, closefd=False) as file:
+        file.seek(0)
+        while got := file.readinto(memoryview(buffer)[kept : kept + end]):
+            filled, end = kept + got, end - got
+            cut = buffer.rfind(b"\n", 0, filled) + 1
+            count += count_headings(buffer, cut)
+            kept = filled - cut
+            buffer[:kept] = buffer[cut:filled]
+            if kept == len(buffer):
+                buffer += bytes(len(buffer))
+    return count + count_headings(buffer, kept)

@@ -20,20 +20,20 @@ class Encoder:
         self._leading: Message | None = None
         self._encoded = b""
 
-    def encode(self, leading: Message | None, body: Mapping[str, Any]) -> bytes:
-        """Return a body as JSON.
+    def encode(self, leading: Message | None, body: Mapping[str, Any]) -> tuple[bytes, ...]:
+        """Return a body as JSON, in parts, so that a long memory is not even copied.
 
         Args:
             leading: the message that comes before those of the body, if any.
             body: the rest; its `messages` go to the end.
         """
         if leading is None:
-            return _json(body)
+            return (_json(body),)
         if leading != self._leading:
             self._leading, self._encoded = leading, _json(wire_message(leading))
         start = _json({name: value for name, value in body.items() if name != "messages"})
-        messages = b",".join(part for part in (self._encoded, _json(body["messages"])[1:-1]) if part)
-        return b'%b,"messages":[%b]}' % (start[:-1], messages)
+        rest = (b"," if body["messages"] else b"") + _json(body["messages"])[1:] + b"}"
+        return start[:-1] + b',"messages":[', self._encoded, rest
 
 
 def _json(value: object) -> bytes:

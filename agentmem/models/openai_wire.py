@@ -121,8 +121,9 @@ class OpenAIWire:
         leading = next((each for each in request.messages[:1] if each.role == "system"), None)
         body = self._body(replace(request, messages=request.messages[1:]) if leading else request)
         content = self._encoder.encode(leading, body)
+        headers = {**_HEADERS, "Content-Length": str(sum(map(len, content)))}
         url = f"{self.base}/chat/completions"
-        with self._client.stream("POST", url, content=content, headers=_HEADERS) as response:
+        with self._client.stream("POST", url, content=iter(content), headers=headers) as response:
             if response.is_success:
                 yield from self._read(response)
                 return

@@ -22,7 +22,7 @@ def test_what_is_encoded_once_is_what_would_be_encoded_each_time(
         leading = None if system is None else Message("system", system)
         body = {"model": "m", "messages": [wire_message(each) for each in talk], "stream": True}
         whole = [wire_message(each) for each in ([leading] if leading else []) + talk]
-        assert json.loads(encoder.encode(leading, body)) == {**body, "messages": whole}
+        assert json.loads(b"".join(encoder.encode(leading, body))) == {**body, "messages": whole}
 
 
 def test_a_long_memory_is_not_encoded_again() -> None:

@@ -106,7 +106,7 @@ def test_any_bytes_are_partitioned_and_put_together_again(content: bytes) -> Non
         assert content[entry.start : entry.end] == entry.raw
         assert parse(entry.raw).entries[0].text == entry.text
         at = entry.end
-    assert count_headings(content) == len(document.entries)
+    assert count_headings(content, len(content)) == len(document.entries)
 
 
 @given(files, built)
