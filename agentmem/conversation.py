@@ -13,7 +13,7 @@ from agentmem.turns import INTERRUPTED, TOOL_ROLE, Turn
 from agentmem.wire import Line, bounded, chat_messages, fenced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -278,14 +278,19 @@ class Conversation:
             recalled: put before one turn, in this request only.
             before: that turn.
         """
-        summaries = self._summaries
-        turns = [turn for turn in self._turns if turn not in summaries]
+        turns = list(self.spoken)
         while turns and turns[-1].role == self.agent_name and turns[-1].note == INTERRUPTED:
             turns.pop()  # a broken-off reply to the message that is being sent again
         lines = [*map(self.line, turns), Line("user", prompt)]
         if recalled and before in turns:
             lines.insert(turns.index(before), Line("user", recalled))
         return chat_messages(self.preamble, lines)
+
+    @property
+    def spoken(self) -> Iterator[Turn]:
+        """The turns that go to the model one by one: all but the summaries, which stand in the preamble."""
+        summaries = self._summaries
+        return (turn for turn in self._turns if turn not in summaries)
 
     def line(self, turn: Turn) -> Line:
         """Return how a turn is put to the model."""

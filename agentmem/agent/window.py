@@ -100,7 +100,8 @@ class Window:
         conversation = self._conversation
         turns = conversation.turns
         self._measured = conversation.generation, len(turns)
-        lines = (conversation.line(turn).content for turn in turns)
+        # A summary goes with the preamble, not as a turn.
+        lines = (conversation.line(turn).content for turn in conversation.spoken)
         self.meter.restart([conversation.preamble, self._schema_text, *lines])
 
     def catch_up(self) -> None:
