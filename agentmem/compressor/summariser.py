@@ -136,7 +136,7 @@ class Summariser:
 
     def revise(self, draft: str, missing: Sequence[str], focus: str, budget: int) -> str:
         """Write a summary again with details it lacks worked in; errors as `draft`."""
-        self._planned, self._part, self._parts = 0, 0, 1
+        self._planned, self._parts = 0, self._part + 1
         text = (
             f"{prompts.block('condensed-record', draft)}\n\n{prompts.block('details', BETWEEN.join(missing))}"
         )

@@ -55,7 +55,6 @@ def test_a_transcript_twenty_times_the_window_is_summarised_whole(provider: Prov
     assert agent.meter.tokens > 20 * 2000
     provider.answers.append(lambda _body: NOTE)
     progress: list[tuple[int, int]] = []
-    agent.settings  # noqa: B018
     assert agent.context_compressor
     agent.context_compressor.max_summary_calls = 200
     report = agent.compact(progress=lambda part, parts: progress.append((part, parts)))
@@ -218,7 +217,6 @@ class TestResultsAreKept:
         key = "sk-proj-" + "Ab3dEf6hIj9k" * 4
         agent = opened([("User", f"use {key} for it, please. " + "so it goes on. " * 90), ("Ada", "I will")])
         provider.answers.extend([f"- it is {key}.", Refusal(500)])
-        agent.settings  # noqa: B018
         memory = agent.short_memory.memory
         assert memory
         snapshot = agent.short_memory.snapshot
