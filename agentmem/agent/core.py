@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentmem import models, settings
+from agentmem.agent.parts import compressor_for, memory_for, say_unapproved
 from agentmem.agent.recall import Recall, share
 from agentmem.agent.reply import Reply
 from agentmem.agent.steps import Run, RunReport
 from agentmem.agent.toolbox import Toolbox
 from agentmem.agent.window import Window
-from agentmem.compressor import ContextCompressor
 from agentmem.conversation import Conversation
 from agentmem.entries import USER, storable
 from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported, UsageError
-from agentmem.memory import Memory
 from agentmem.memory.store import now
-from agentmem.redaction import redact
 from agentmem.tools import load
 from agentmem.workspace import Workspace
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentmem.compressor import Compaction
+    from agentmem.compressor import Compaction, ContextCompressor
     from agentmem.conversation import Turn
     from agentmem.models.base import Model, Piece, ToolCall
     from agentmem.settings import Loops, Settings
@@ -111,44 +109,22 @@ class Agent:
             "memory": persistent_memory,
         }
         self.settings = resolved or settings.load(flags, agent_folder=folder)
-        for file in () if resolved else self.settings.unapproved:
-            notice(
-                f"{file.path}: {' and '.join(file.values)} left out, since nobody has approved that file; "
-                f"`agentmem chat {agent_name}` on a terminal asks"
-            )
+        if not resolved:
+            say_unapproved(self.settings, agent_name, notice)
         self.confirm = confirm
         self._toolbox = Toolbox([*tools, *map(load, self.settings.tools)], timeout=self.settings.tool_timeout)
         self._model, self._given = model, model is not None
         self._running = False
         self._lock = threading.RLock()
-        memory = (
-            Memory(
-                folder,
-                clock=clock,
-                lock_timeout=self.settings.lock_timeout,
-                redact=redact if self.settings.redact else str,
-            )
-            if self.settings.memory
-            else None
-        )
         self.short_memory = Conversation(
             agent_name,
-            memory,
+            memory_for(folder, self.settings, clock),
             system_prompt=self.settings.system_prompt,
             rules=self.settings.rules,
             custom_rules_prompt=custom_rules_prompt,
             clock=clock,
         )
-        self.context_compressor: ContextCompressor | None = None
-        if self.settings.compression:
-            self.context_compressor = ContextCompressor(
-                self.settings.threshold,
-                self.settings.summarizer_model or None,
-                self.settings.summarizer_temperature,
-                self.settings.summarizer_max_tokens,
-                keep_tokens=self.settings.keep_tokens,
-                max_summary_calls=self.settings.max_summary_calls,
-            )
+        self.context_compressor = compressor_for(self.settings)
         self._recall = Recall(self.short_memory, self.settings.recall, notice)
         self._recall_tool = self._recall.tool(lambda: share(self.window))
         self._window: Window | None = None
@@ -206,7 +182,7 @@ class Agent:
             changed = replace(self.settings, model=name, context_length=None)
             opened = models.open_model(changed)
             self.close()
-            self.settings, self._model, self._window = changed, opened, None
+            self.settings, self._model, self._given, self._window = changed, opened, False, None
 
     @property
     def window(self) -> Window:
@@ -264,7 +240,7 @@ class Agent:
             StorageError: what was said could not be stored.
             KeyboardInterrupt: as it came; what had arrived is stored.
         """
-        with self._one_run():
+        with self._alone():
             run = self._start(on_piece, on_result)
             self.refresh()
             text = storable(task)
@@ -282,7 +258,7 @@ class Agent:
             NotFound: every message has its reply.
             ModelError: as `run`.
         """
-        with self._one_run():
+        with self._alone():
             run = self._start(on_piece, on_result)
             self.refresh()
             pending = self.short_memory.reopen()
@@ -301,16 +277,16 @@ class Agent:
         return kind
 
     @contextmanager
-    def _one_run(self) -> Iterator[None]:
-        """Let other threads wait their turn, and refuse a run inside a run.
+    def _alone(self) -> Iterator[None]:
+        """Let other threads wait their turn, and refuse a run or a compaction inside a run.
 
         Raises:
-            UsageError: a tool or a callback of a run begins another one of the same agent.
+            UsageError: a tool or a callback of a run begins one.
         """
         with self._lock:
             if self._running:
                 raise UsageError(
-                    f"{self.agent_name} is in the middle of a run, and cannot begin another in it"
+                    f"{self.agent_name} is in the middle of a run, which cannot hold another or a compaction"
                 )
             self._running = True
             try:
@@ -398,7 +374,7 @@ class Agent:
             ModelError: the model did not answer; MEMORY.md is untouched.
             StorageError: MEMORY.md is untouched.
         """
-        with self._lock:
+        with self._alone():
             if summary is not None:
                 self._choose_model(say=False)  # it is only measured by, not talked to
             self.refresh()

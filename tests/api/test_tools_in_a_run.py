@@ -319,16 +319,18 @@ def test_a_run_that_failed_after_its_tools_goes_on_in_another_process(
     assert [role for role, _ in stored(workspace)].count("User") == 1
 
 
-def test_a_run_inside_a_run_is_refused(provider: Provider) -> None:
+def test_a_run_or_a_compaction_inside_a_run_is_refused(provider: Provider) -> None:
     def again() -> str:
         return agent.run("and again")
 
-    provider.answers.extend([call("again"), "no, then"])
-    with Agent("Ada", "gpt-4o", tools=[again]) as agent:
+    def tidy() -> str:
+        return agent.compact(summary="tidy").archive
+
+    provider.answers.extend([Answer(calls=(("again", {}), ("tidy", {}))), "no, then"])
+    with Agent("Ada", "gpt-4o", tools=[again, tidy]) as agent:
         assert agent.run("go") == "no, then"
-    assert results(provider) == [
-        "error: UsageError: Ada is in the middle of a run, and cannot begin another in it"
-    ]
+    refusal = "error: UsageError: Ada is in the middle of a run, which cannot hold another or a compaction"
+    assert results(provider) == [refusal] * 2
 
 
 def test_ctrl_c_in_a_tool_ends_the_command_and_leaves_a_whole_record(

@@ -1,0 +1,55 @@
+"""What an agent is made of, as its settings say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentmem.compressor import ContextCompressor
+from agentmem.memory import Memory
+from agentmem.redaction import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from agentmem.settings import Settings
+
+
+def memory_for(folder: Path, settings: Settings, clock: Callable[[], datetime]) -> Memory | None:
+    """Return the door to an agent's folder, or None when nothing is to be kept."""
+    if not settings.memory:
+        return None
+    return Memory(
+        folder,
+        clock=clock,
+        lock_timeout=settings.lock_timeout,
+        redact=redact if settings.redact else str,
+    )
+
+
+def compressor_for(settings: Settings) -> ContextCompressor | None:
+    """Return the compressor, or None when compression is off.
+
+    Raises:
+        UsageError: the threshold is not in (0, 1].
+    """
+    if not settings.compression:
+        return None
+    return ContextCompressor(
+        settings.threshold,
+        settings.summarizer_model or None,
+        settings.summarizer_temperature,
+        settings.summarizer_max_tokens,
+        keep_tokens=settings.keep_tokens,
+        max_summary_calls=settings.max_summary_calls,
+    )
+
+
+def say_unapproved(settings: Settings, agent_name: str, notice: Callable[[str], None]) -> None:
+    """Tell which files would run code and have no effect, since nobody approved them."""
+    for file in settings.unapproved:
+        notice(
+            f"{file.path}: {' and '.join(file.values)} left out, since nobody has approved that file; "
+            f"`agentmem chat {agent_name}` on a terminal asks"
+        )
