@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
+import shlex
+import stat
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.errors import InvalidAgentName, MemoryUnreadable, NotFound
+from agentmem.errors import InvalidAgentName, MemoryUnreadable, MemoryUnwritable, NotFound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +70,30 @@ def _objection(name: str) -> str:
 def fold_name(name: str) -> str:
     """Return the form in which two names that some file system would confuse are equal."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def check_private(folder: Path) -> None:
+    """Refuse a folder that others could exchange for one of theirs.
+
+    Args:
+        folder: an agent's, in its workspace.
+
+    Raises:
+        MemoryUnwritable: others may write to the folder, or to one of the two above it.
+    """
+    if os.name == "nt":
+        return
+    for each in (folder, folder.parent, folder.parent.parent):
+        try:
+            mode = each.stat().st_mode
+        except OSError:
+            continue  # it is not there yet, or the next step says what is wrong with it
+        # In a sticky folder others cannot rename what is ours.
+        if mode & (stat.S_IWGRP | stat.S_IWOTH) and not mode & stat.S_ISVTX:
+            raise MemoryUnwritable(
+                f"others may write to {each} (mode {stat.S_IMODE(mode):04o}), so nothing is stored there; "
+                f"chmod go-w {shlex.quote(str(each))}"
+            )
 
 
 @dataclass(frozen=True)

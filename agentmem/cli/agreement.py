@@ -11,6 +11,7 @@ from agentmem import consent, settings
 from agentmem.cli import output
 from agentmem.display import visible_line
 from agentmem.errors import StorageError
+from agentmem.workspace import check_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,12 +28,16 @@ def may_keep(agent: str, folder: Path, resolved: settings.Settings, *, quiet: bo
         folder: its folder, in the workspace.
         resolved: the settings of this session.
         quiet: neither show nor ask anything.
+
+    Raises:
+        MemoryUnwritable: others may write to the workspace.
     """
     root = folder.parent.parent
     known = consent.read(root)
     asks = output.interactive()
     if quiet or not resolved.memory or known.agreed or (known.told and not asks):
         return resolved.memory
+    check_private(folder)
     _show(agent, folder, resolved)
     if asks and output.ask("keep conversations in this workspace? [Y/n]", at_end="n") not in {"", "y", "yes"}:
         output.notice("nothing of this session is kept; you will be asked again next time")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agentmem.cli import options, output, screen
+from agentmem.cli import options, output, purge, screen
 from agentmem.cli.show import rendered
 from agentmem.entries import parse
 from agentmem.errors import AgentMemError
@@ -49,6 +49,7 @@ def archives(
         if restore:
             raise typer.BadParameter("--restore needs the ARCHIVE to restore", param_hint="ARCHIVE")
         _list(agent, history.chapters(memory), json=json, exact=exact)
+        purge.warn(agent, memory.folder, memory.archives())
         return
     found, content = memory.read_archive(archive)
     if restore:

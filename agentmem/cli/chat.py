@@ -170,6 +170,10 @@ def chat(
         return
     kept = agreement.may_keep(agent, folder, resolved, quiet=quiet)
     resolved = dataclasses.replace(resolved, memory=kept)
+    if resolved.keep_archives:
+        from agentmem.cli.purge import purge
+
+        purge(agent, folder, resolved, quiet=quiet)
     if conversation:
         from agentmem.repl import run_repl
 

@@ -18,7 +18,7 @@ from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
 from agentmem.memory.parts import drop_parts, read_parts, write_part
 from agentmem.memory.reading import Changes, Cursor, count_before, digest, read_tail
-from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, PRIVATE_FOLDER
+from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -278,6 +278,21 @@ class Memory:
             with Folder.open(self.folder.parent) as parent:
                 parent.sync()
 
+    def drop_archives(self, names: Iterable[str]) -> None:
+        """Delete archives, and whatever is derived from them.
+
+        Raises:
+            StorageError: one cannot be deleted.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._rewriting() as folder:
+            removal.drop_derived(folder)
+            with folder.child(ARCHIVE_FOLDER) as shelf:
+                for name in names:
+                    with suppress(FileNotFoundError):
+                        shelf.remove(name)
+                shelf.sync()
+
     @staticmethod
     def sweep_deleted(agents: Path) -> None:
         """Finish deletions of agents that a crash cut short.
@@ -377,6 +392,7 @@ class Memory:
     @contextmanager
     def _held(self, *, create: bool) -> Iterator[Folder]:
         """Open the folder and hold its lock; a folder that was deleted while waiting is opened again."""
+        check_private(self.folder)
         while True:
             with Folder.open(self.folder, create=create) as folder, locked(folder, self._lock_timeout):
                 if not folder.is_current():

@@ -1,0 +1,72 @@
+"""Deleting archives that are older than the owner wants to keep them: announced first, then done."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from agentmem import retention, settings
+from agentmem.cli import output
+from agentmem.cli.forgotten import counted
+from agentmem.errors import StorageError
+from agentmem.memory import Memory
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from pathlib import Path
+
+    from agentmem.memory import Archive
+    from agentmem.settings import Settings
+
+
+def purge(agent: str, folder: Path, resolved: Settings, *, quiet: bool) -> None:
+    """Delete the archives that are due, if this was announced before; else announce it, and delete nothing.
+
+    Raises:
+        StorageError: they cannot be listed or deleted.
+        FolderLocked: another process keeps the folder.
+    """
+    keep = resolved.keep_archives
+    if keep is None or not resolved.memory or not folder.exists():
+        return
+    memory = Memory(folder, lock_timeout=resolved.lock_timeout)
+    due = retention.due(memory.archives(), keep, datetime.now().astimezone())
+    if not due:
+        return
+    if retention.announced(folder, keep):
+        memory.drop_archives(each.name for each in due)
+        if not quiet:
+            output.notice(f"deleted {counted(len(due), 'archive')} older than {_days(keep)}: {_names(due)}")
+    elif not quiet:
+        output.notice(_warning(agent, due, resolved))
+        # Where this cannot be written nothing can be deleted either.
+        with suppress(OSError, StorageError):
+            retention.announce(folder, keep)
+
+
+def warn(agent: str, folder: Path, archives: list[Archive]) -> None:
+    """Say which of an agent's archives the setting will delete."""
+    resolved = settings.load(agent_folder=folder)
+    if resolved.keep_archives is not None:
+        due = retention.due(archives, resolved.keep_archives, datetime.now().astimezone())
+        if due:
+            output.notice(_warning(agent, due, resolved))
+
+
+def _warning(agent: str, due: list[Archive], resolved: Settings) -> str:
+    keep = resolved.keep_archives
+    return (
+        f"the next chat with {agent} deletes {counted(len(due), 'archive')} older than {_days(keep) if keep else ''}, "
+        f"unless keep_archives ({resolved.sources['keep_archives']}) is changed before: {_names(due)}"
+    )
+
+
+def _days(keep: timedelta) -> str:
+    """Return a span as settings have it."""
+    whole, rest = divmod(int(keep.total_seconds()), 86400)
+    return f"{whole}d" if not rest else f"{int(keep.total_seconds()) // 3600}h"
+
+
+def _names(due: list[Archive]) -> str:
+    return ", ".join(each.name for each in due)

@@ -1,0 +1,61 @@
+"""Which archives are older than the owner wants to keep them. Nothing goes before that was announced."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from agentmem.durable import Folder
+from agentmem.errors import StorageError
+from agentmem.workspace import PRIVATE_FOLDER, RETENTION_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agentmem.memory import Archive
+
+_STAMP = re.compile(r"history_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)")
+
+
+def due(archives: Iterable[Archive], keep: timedelta, now: datetime) -> list[Archive]:
+    """Return the archives that were made longer ago than they are to be kept.
+
+    Args:
+        archives: all there are; one's age is that of the compaction its name tells of.
+        keep: how long to keep them.
+        now: the current time, aware.
+    """
+    return [each for each in archives if (time := made(each.name)) and now - time > keep]
+
+
+def made(name: str) -> datetime | None:
+    """Return when an archive was made, as its name tells in local time, or None."""
+    found = _STAMP.match(name)
+    with suppress(ValueError, OverflowError, OSError):
+        return datetime.strptime(found[1], "%Y-%m-%d_%H-%M-%S").astimezone() if found else None
+    return None
+
+
+def announced(path: Path, keep: timedelta) -> bool:
+    """Return whether the owner of an agent's folder was told that archives go after this long, or less."""
+    with (
+        suppress(OSError, StorageError, ValueError, OverflowError),
+        Folder.open(path) as folder,
+        folder.child(PRIVATE_FOLDER) as private,
+    ):
+        return timedelta() < timedelta(seconds=int(private.read(RETENTION_FILE))) <= keep
+    return False
+
+
+def announce(path: Path, keep: timedelta) -> None:
+    """Put on record that they were told.
+
+    Raises:
+        StorageError: the folder cannot be used.
+        OSError: the record cannot be written.
+    """
+    with Folder.open(path) as folder, folder.child(PRIVATE_FOLDER, create=True) as private:
+        private.replace(RETENTION_FILE, [f"{int(keep.total_seconds())}\n".encode()])
