@@ -122,11 +122,13 @@ def _setting(
 
 @dataclass(frozen=True)
 class Unapproved:
-    """A settings file that would run code and was not approved; those keys of it have no effect.
+    """A settings file that would run code, or an agent's that names an address elsewhere, unapproved.
+
+    Those keys of it have no effect.
 
     Attributes:
         path: the file.
-        values: what it would run, by key.
+        values: what it would run or talk to, by key.
         mark: the fingerprint to approve.
     """
 
@@ -224,7 +226,7 @@ def approvals_path() -> Path:
 
 
 def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None = None) -> Settings:
-    """Resolve every setting; what runs code counts only from a file that was approved.
+    """Resolve every setting; what `Unapproved` is about counts only from a file that was approved.
 
     Args:
         flags: values given by the caller; None means not given.
@@ -282,9 +284,22 @@ def withheld(path: Path) -> Unapproved | None:
 
 
 def _unapproved(path: Path, content: bytes, found: Mapping[str, object]) -> Unapproved | None:
-    runs = {name: value for name, value in found.items() if value and TABLE[name].metadata["runs_code"]}
-    mark = approvals.fingerprint(path, content) if runs else ""
-    return Unapproved(path, runs, mark) if runs and not approvals.approved(approvals_path(), mark) else None
+    risky = {name: value for name, value in found.items() if value and _is_risky(path, name, value)}
+    mark = approvals.fingerprint(path, content) if risky else ""
+    return Unapproved(path, risky, mark) if risky and not approvals.approved(approvals_path(), mark) else None
+
+
+def _is_risky(path: Path, name: str, value: object) -> bool:
+    """Whether a key runs code, or lets a folder that came from elsewhere send words and key to a stranger."""
+    if name == "api_base" and path.name == AGENT_SETTINGS:
+        from urllib.parse import urlsplit
+
+        try:
+            host = urlsplit(str(value)).hostname or ""
+        except ValueError:
+            return True
+        return not (host in {"localhost", "::1"} or re.fullmatch(r"127(\.\d{1,3}){3}", host))
+    return bool(TABLE[name].metadata["runs_code"])
 
 
 def _parsed(path: Path, content: bytes) -> dict[str, object]:

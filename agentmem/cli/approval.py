@@ -54,7 +54,8 @@ def _allowed(file: Unapproved, *, yes: bool) -> bool:
         return False
     for key, value in file.values.items():
         shown = ", ".join(value) if isinstance(value, tuple) else str(value)
-        output.notice(f"{file.path} would run code: {key} = {shown}")
+        does = "send what is said elsewhere" if key == "api_base" else "run code"
+        output.notice(f"{file.path} would {does}: {key} = {shown}")
     return output.confirm("approve this file as it is now?", "--yes")
 
 

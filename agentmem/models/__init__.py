@@ -39,6 +39,7 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
         from agentmem.models import local
 
         return local.LocalModel(chosen, timeout=timeout, context_length=length)
+    _check_address(settings)
     base = providers.api_base_for(settings, chosen)
     key = providers.checked(key or _key(settings, chosen, custom=bool(base)), chosen)
     if providers.speaks_openai(chosen, base):
@@ -58,6 +59,16 @@ def open_model(settings: Settings, name: str | None = None, *, key: str = "") ->
     return litellm_lane.LiteLLM(
         chosen, wire_name=wire_name, base=base, key=key, timeout=timeout, context_length=length
     )
+
+
+def _check_address(settings: Settings) -> None:
+    """Refuse to talk to another address than a file names that was not approved, or to that one."""
+    withheld = [file for file in settings.unapproved if "api_base" in file.values]
+    if withheld and not settings.api_base:
+        raise ConfigurationError(
+            f"{withheld[0].path} sends what is said to {withheld[0].values['api_base']}, which is not approved: "
+            "`agentmem chat` asks on a terminal, --yes approves"
+        )
 
 
 def _key(settings: Settings, name: str, *, custom: bool) -> str:

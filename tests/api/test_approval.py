@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentmem import Agent, settings
+from agentmem import Agent, errors, settings
 from tests.loopback import Answer
 from tests.program import ROOT, agree, run
 from tests.terminal import Terminal
@@ -208,6 +208,54 @@ def test_a_key_command_that_fails_is_a_configuration_error(
     assert ran.code == 78
     assert complaint in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_copied_agent_sends_nothing_to_a_strangers_address(
+    provider: Provider, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    agree(workspace)
+    file = workspace / "agents" / "Ada" / "agent.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('model = "gpt-4o"\napi_base = "http://models.invalid/v1"\n')
+    ran = run("chat", "Ada", "my secret")
+    assert ran.code == 78
+    assert f"{file} sends what is said to http://models.invalid/v1, which is not approved" in ran.err
+    with Agent("Ada", notice=lambda _message: None) as agent, pytest.raises(errors.ConfigurationError):
+        agent.run("my secret")
+    assert run("chat", "Ada", "my secret", "--yes").code == 69, "approved, and there is nobody"
+
+    file.write_text(f'model = "gpt-4o"\napi_base = "{provider.url}"\n')  # this very machine
+    provider.answers.append("hello")
+    assert run("chat", "Ada", "hi").out == "hello\n"
+
+    provider.answers.append("hello")
+    file.write_text('model = "gpt-4o"\napi_base = "http://models.invalid/v1"\n# copied\n')
+    assert run("chat", "Ada", "hi", "--api-base", provider.url, "--save").out == "hello\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "asks"),
+    [
+        ("http://localhost:11434/v1", False),
+        ("http://127.0.0.1/v1", False),
+        ("http://[::1]:8080/v1", False),
+        ("http://127.0.0.1.evil.example/v1", True),
+        ("http://localhost@evil.example/v1", True),
+        ("https://api.example/v1", True),
+        ("http://[broken", True),
+        ("//evil.example", True),
+    ],
+)
+def test_only_this_machine_needs_no_approval(workspace: Path, address: str, asks: bool) -> None:
+    file = workspace / "agents" / "Ada" / "agent.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'api_base = "{address}"\n')
+    assert bool(settings.withheld(file)) == asks
+    own = settings.config_path()
+    own.parent.mkdir(parents=True)
+    own.write_text(f'api_base = "{address}"\n')
+    assert not settings.withheld(own)
 
 
 class TestSave:
