@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from agentmem.errors import AgentMemError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentmem.agent import Agent
     from agentmem.repl.chat import Chat
-    from agentmem.repl.prompt import Prompt
+    from agentmem.repl.prompt import LinePrompt, Prompt
 
 __all__ = ["run_repl"]
 
@@ -41,7 +42,7 @@ def run_repl(
     """
     from agentmem.repl.chat import Chat
     from agentmem.repl.commands import Leave
-    from agentmem.repl.prompt import Prompt
+    from agentmem.repl.prompt import LinePrompt, Prompt
     from agentmem.repl.signals import Ended, Signals
     from agentmem.repl.stream import can_redraw
 
@@ -52,23 +53,25 @@ def run_repl(
         name=name,
         folder=folder,
         screen=sys.stdout,
+        notices=sys.stdout if sys.stdout.isatty() else sys.stderr,
         redraw=redraw,
         colour=colour,
         unicode=draws_unicode(),
         quiet=quiet,
     )
-    prompt = Prompt(chat, colour=colour)
+    prompt = Prompt(chat, colour=colour) if sys.stdout.isatty() else LinePrompt(chat)
 
     def pause() -> None:
         chat.pause()
         chat.keyboard.release()
 
     def resume() -> None:
-        chat.keyboard.hold()
+        if sys.stdout.isatty():
+            chat.keyboard.hold()
         chat.resume()
 
     signals = Signals(pause, resume, prompt.leave)
-    with chat.keyboard.held(), signals.handled():
+    with chat.keyboard.held() if sys.stdout.isatty() else nullcontext(), signals.handled():
         try:
             while True:
                 signals.begin_turn()
@@ -82,7 +85,7 @@ def run_repl(
             return 128 + end.number
 
 
-def _turn(chat: Chat, prompt: Prompt) -> None:
+def _turn(chat: Chat, prompt: Prompt | LinePrompt) -> None:
     """Ask for one message and do what it says."""
     from agentmem.repl import actions, commands
 
@@ -104,7 +107,7 @@ def _turn(chat: Chat, prompt: Prompt) -> None:
         chat.complain(error)
     finally:
         chat.remember(text)
-    chat.show([()])
+    chat.end_paragraph()
 
 
 def draws_unicode() -> bool:

@@ -60,6 +60,7 @@ class Chat:
         name: str,
         folder: Path,
         screen: TextIO,
+        notices: TextIO,
         redraw: bool,
         colour: bool,
         unicode: bool,
@@ -71,7 +72,8 @@ class Chat:
             open_agent: opens the agent, given where its notices go.
             name: the agent's name.
             folder: its folder.
-            screen: the terminal.
+            screen: the terminal, or where replies go instead.
+            notices: where everything goes that was not asked for.
             redraw: whether its cursor can be moved.
             colour: whether to use colours.
             unicode: whether to draw with more than ASCII.
@@ -92,6 +94,7 @@ class Chat:
         self.on_opened: Callable[[], None] = lambda: None
         self.print_above: Callable[[Callable[[], None]], None] = lambda show: show()
         self._screen = screen
+        self._notices = notices
         self._redraw = redraw
         self._colour = colour
         self._canvas: Canvas | None = None
@@ -179,11 +182,12 @@ class Chat:
         self._greeted = True
         memory = agent.short_memory.memory
         if memory is None:
-            self.show([((views.DIM, "nothing of this session is kept"),)])
+            self.say_line("nothing of this session is kept")
             return
         entries = agent.short_memory.preloaded
         now = datetime.now().astimezone()
-        self.show(views.greeting_rows(entries, agent.meter.tokens, len(memory.archives()), now))
+        rows = views.greeting_rows(entries, agent.meter.tokens, len(memory.archives()), now)
+        self.show(rows, self._notices)
 
     # The screen
 
@@ -208,12 +212,18 @@ class Chat:
             gauge = replace(gauge, used=gauge.used + self._streamed // _BYTES_PER_TOKEN, estimated=True)
         return bar(gauge, width, unicode=self.unicode)
 
-    def show(self, rows: Iterable[Line]) -> None:
-        """Print rows."""
+    def show(self, rows: Iterable[Line], where: TextIO | None = None) -> None:
+        """Print rows, to the screen or elsewhere."""
+        out = where or self._screen
         for row in rows:
             text = styled(self._without_colour(row)) if self._redraw else plain(row)
-            self._screen.write(f"{text}\n")
-        self._screen.flush()
+            out.write(f"{text}\n")
+        out.flush()
+
+    def end_paragraph(self) -> None:
+        """Leave a row free before the next prompt."""
+        if self._screen is self._notices:
+            self.write("\n")
 
     def show_thoughts(self) -> None:
         """Print what the model thought before its last reply."""
@@ -241,16 +251,17 @@ class Chat:
     def _aside(self) -> Iterator[None]:
         """Let a question have the terminal; what was typed before it is no answer."""
         self.pause()
-        self.keyboard.release(forget=True)
+        held = self.keyboard.release(forget=True)
         try:
             yield
         finally:
-            self.keyboard.hold()
+            if held:
+                self.keyboard.hold()
             self.resume()
 
     def say_line(self, text: str, style: str = views.DIM) -> None:
         """Print one line of ours."""
-        self.show([((style, visible_line(text)),)])
+        self.show([((style, visible_line(text)),)], self._notices)
 
     def notice(self, message: str) -> None:
         """Tell the person something, wherever the cursor is; may come from any thread."""

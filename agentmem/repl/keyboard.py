@@ -43,8 +43,11 @@ class Keyboard:
             # TCSANOW keeps what was typed before.
             termios.tcsetattr(self._keys, termios.TCSANOW, mode)
 
-    def release(self, *, forget: bool = False) -> None:
+    def release(self, *, forget: bool = False) -> bool:
         """Put the terminal back as it was; what was typed waits for whoever reads next.
+
+        Returns:
+            Whether anything had been held.
 
         Args:
             forget: throw it away instead.
@@ -54,6 +57,8 @@ class Keyboard:
             with suppress(termios.error, ValueError, OSError):
                 termios.tcsetattr(self._keys, termios.TCSAFLUSH if forget else termios.TCSANOW, self._before)
             self._before = None
+            return True
+        return False
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -212,6 +213,34 @@ class Prompt:
     def _tell(self, event: KeyPressEvent, hint: str) -> None:
         self._hint = hint
         event.app.invalidate()
+
+
+class LinePrompt:
+    """Asks on stderr, line by line: for replies that go to a file or a pipe."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    def ask(self) -> str:
+        """Return what the person sends.
+
+        Raises:
+            EOFError: Ctrl-D.
+            AgentMemError: the agent could not be opened.
+        """
+        self._chat.opening.wait()
+        self._chat.greet()
+        sys.stderr.write("> ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
+
+    def leave(self, error: BaseException) -> bool:
+        """Leave it to the signal's handler to interrupt the reading."""
+        del error
+        return False
 
 
 def _complete(event: KeyPressEvent) -> None:
