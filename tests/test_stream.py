@@ -88,7 +88,7 @@ def test_a_reply_of_5000_tokens_keeps_bytes_and_processor_time_within_the_bars(t
     sample = SAMPLE.read_text(encoding="utf-8")
     path.write_text((sample * (20_000 // len(sample) + 1))[:20_000], encoding="utf-8")
     with streamed(path, "200", 80, 24) as terminal:
-        assert terminal.wait_end() == 0
+        assert terminal.wait_end(limit=120) == 0
         found = re.search(r"bytes (\S+) cpu (\S+)", str(terminal))
     assert found
     assert float(found[1]) <= 3

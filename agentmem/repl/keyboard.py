@@ -29,9 +29,11 @@ class Keyboard:
         self._keys = keys
         self._screen = screen
         self._before: list[Any] | None = None
+        self._holds = False
 
     def hold(self) -> None:
         """Stop the echo and begin to collect."""
+        self._holds = True
         if sys.platform == "win32":
             return
         with suppress(termios.error, ValueError, OSError):
@@ -46,19 +48,20 @@ class Keyboard:
     def release(self, *, forget: bool = False) -> bool:
         """Put the terminal back as it was; what was typed waits for whoever reads next.
 
-        Returns:
-            Whether anything had been held.
-
         Args:
             forget: throw it away instead.
+
+        Returns:
+            Whether anything had been held.
         """
+        if not self._holds:
+            return False
+        self._holds = False
         self.write(PASTE_OFF + SHOW_CURSOR)
         if sys.platform != "win32" and self._before is not None:
             with suppress(termios.error, ValueError, OSError):
                 termios.tcsetattr(self._keys, termios.TCSAFLUSH if forget else termios.TCSANOW, self._before)
-            self._before = None
-            return True
-        return False
+        return True
 
     @contextmanager
     def held(self) -> Iterator[None]:
