@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,12 +14,14 @@ from agentmem.search.words import trigrams
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterator
 
     from agentmem.entries import Entry
     from agentmem.search.query import Query, Term
 
 _MOST_MATCHES = 12_000  # entries weighed in one search, the newest; more would be neither quick nor telling
-_MOST_RANKED = 500  # of them, those whose neighbours are looked at too
+_MOST_EXACT = 2500  # matches of one term that are weighed one by one; of more, each weighs the same
+_MOST_RANKED = 400  # of them, those whose neighbours are looked at too
 _COMMON = 0.2  # share of all entries beyond which a word tells nothing beside rarer ones
 _PART_WEIGHT = 8.0  # what a part of a word weighs, about twice, when no whole word is found
 _FEW = 50  # entries below which no word is too common
@@ -27,6 +31,7 @@ _PAIR = 0.25  # gain for each two words that stand together as in the query
 _LITERAL = 0.15  # gain for each term that is there letter by letter
 _SUMMARY = 0.6  # what a summary counts beside the words it was made from
 _NOT_LITERAL = 0.2  # what is left of the score where an identifier is not there as it was typed
+_LEAST_WEIGHT = 0.01
 _MOST_PARTS = 120  # entries looked at for a part of a word
 
 
@@ -36,8 +41,8 @@ class Evidence:
 
     by_term: dict[Term, dict[int, float]] = field(default_factory=dict)
 
-    def ranked(self) -> list[tuple[int, float]]:
-        """Return the entries with their scores, best first, the newer first among equals."""
+    def ranked(self) -> Iterator[tuple[int, float]]:
+        """Yield the entries with their scores, best first, the newer first among equals."""
         required = [set(found) for term, found in self.by_term.items() if term.required]
         alone: dict[int, float] = defaultdict(float)
         for found in self.by_term.values():
@@ -46,9 +51,13 @@ class Evidence:
         if required:
             wanted = set.intersection(*required)
             alone = defaultdict(float, {number: alone[number] for number in wanted})
-        order = sorted(alone.items(), key=lambda each: (-each[1], -each[0]))
-        best = [(number, self._score(number)) for number, _ in order[:_MOST_RANKED]]
-        return sorted(best, key=lambda each: (-each[1], -each[0])) + order[_MOST_RANKED:]
+        likely = heapq.nlargest(_MOST_RANKED, ((weight, number) for number, weight in alone.items()))
+        best = sorted(((self._score(number), number) for _, number in likely), reverse=True)
+        yield from ((number, score) for score, number in best)
+        # Only a search with further conditions gets here.
+        for _, number in likely:
+            del alone[number]
+        yield from sorted(alone.items(), key=lambda each: (-each[1], -each[0]))
 
     def _score(self, number: int) -> float:
         """Weigh the terms an entry has, and those that only its neighbours have."""
@@ -58,11 +67,15 @@ class Evidence:
             weights.append(max(found.get(number, 0.0), near))
         # Rare terms weigh most, so that "which" and "about" are no loss.
         covered = sum(most for most, weight in zip(self._most, weights, strict=True) if weight)
-        return sum(weights) * (1 - _COVERAGE + _COVERAGE * covered / (sum(self._most) or 1.0))
+        return sum(weights) * (1 - _COVERAGE + _COVERAGE * covered / self._whole)
 
     @cached_property
     def _most(self) -> list[float]:
         return [max(found.values(), default=0.0) for found in self.by_term.values()]
+
+    @cached_property
+    def _whole(self) -> float:
+        return sum(self._most) or 1.0
 
     def factor(self, query: Query, entry: Entry) -> float:
         """Return what the letters themselves say; 0 when an entry was found by mistake."""
@@ -72,7 +85,7 @@ class Evidence:
             return 0.0
         top = max(self._most, default=0.0) or 1.0
         weight = dict(zip(self.by_term, (most / top for most in self._most), strict=True))
-        known = sum(weight.values()) or 1.0
+        known = self._whole / top
         factor = (
             1.0 + _LITERAL * sum(weight.get(term, 0.0) for term, found in literal.items() if found) / known
         )
@@ -89,7 +102,7 @@ class Evidence:
 
 def gather(connection: sqlite3.Connection, query: Query) -> Evidence:
     """Ask the index for every term."""
-    everything = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
+    everything = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0]
     enough = max(_FEW, int(_COMMON * everything))
     counts = {term: _count(connection, term, enough) for term in query.terms}
     rare = min((count for count in counts.values() if count), default=0)
@@ -100,7 +113,9 @@ def gather(connection: sqlite3.Connection, query: Query) -> Evidence:
     budget = _MOST_MATCHES
     for position, (term, count) in enumerate(sorted(asked, key=lambda each: each[1])):
         share = budget // (len(asked) - position)
-        found = _by_words(connection, term, share) if count else {}
+        found = _by_words(connection, term, count, share) if count else {}
+        if count > _MOST_EXACT:
+            found = dict.fromkeys(found, math.log1p(everything / count))
         budget -= len(found)
         # Parts of words only where whole words find nothing, or where the punctuation matters.
         if not found or term.symbolic:
@@ -119,17 +134,16 @@ def _count(connection: sqlite3.Connection, term: Term, enough: int) -> int:
     return int(connection.execute(counted, (term.match, enough)).fetchone()[0])
 
 
-def _by_words(connection: sqlite3.Connection, term: Term, most: int) -> dict[int, float]:
-    oldest = connection.execute(
-        "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-        (term.match, most),
-    ).fetchone()
+def _by_words(connection: sqlite3.Connection, term: Term, count: int, most: int) -> dict[int, float]:
+    """Return what a term weighs in each entry, the newest `most`; with many, only which entries have it."""
+    if count > _MOST_EXACT:
+        newest = "SELECT rowid, 0.0 FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return dict(connection.execute(newest, (term.match, most)))
     # bm25 is negative, the better the lower; a word in more than half of the entries weighs next to nothing.
     rows = connection.execute(
-        "SELECT rowid, -bm25(words, 1.0, 0.7) FROM words WHERE words MATCH ? AND rowid > ?",
-        (term.match, oldest[0] if oldest else 0),
+        "SELECT rowid, -bm25(words, 1.0, 0.7) FROM words WHERE words MATCH ?", (term.match,)
     )
-    return {number: max(weight, 0.01) for number, weight in rows}
+    return {number: max(weight, _LEAST_WEIGHT) for number, weight in rows}
 
 
 def _by_parts(connection: sqlite3.Connection, term: Term) -> list[int]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, read_at, reading
+from agentmem.durable import Folder, read_at
 from agentmem.entries import parse
 from agentmem.errors import AgentMemError
 from agentmem.search.contents import PLACES, Place, digest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentmem.search.evidence import Evidence
     from agentmem.search.query import Query
 
-_LOOKED_AT = 120  # candidates whose text is read for the last ranking
+_LOOKED_AT = 80  # candidates whose text is read for the last ranking
 _CLOSE = 1e-6  # scores that differ by less are alike, and the newer entry wins
 
 
@@ -99,9 +99,9 @@ class Search:
     def _found(self, query: Query, limit: int, wanted: Callable[[Entry], bool], *, strict: bool) -> list[Hit]:
         with opened(self.folder, self._progress) as connection, Folder.open(self.folder) as folder:
             evidence = gather(connection, query)
-            files = _Files(connection, folder, strict=strict)
-            best = list(_unique(_looked_at(files, query, evidence, wanted, limit), limit))
-            return [files.with_neighbours(hit, place) for hit, place in best]
+            with closing(_Files(connection, folder, strict=strict)) as files:
+                best = list(_unique(_looked_at(files, query, evidence, wanted, limit), limit))
+                return [files.with_neighbours(hit, place) for hit, place in best]
 
 
 class _Files:
@@ -111,6 +111,7 @@ class _Files:
         self._connection = connection
         self._folder = folder
         self._strict = strict
+        self._open: dict[str, int] = {}
 
     def place(self, number: int) -> Place | None:
         """Return where an entry stands."""
@@ -123,20 +124,27 @@ class _Files:
         Raises:
             _Moved: the same, when that must not be.
         """
-        shelf, name = (ARCHIVE_FOLDER, place.file) if place.file else ("", MEMORY_FILE)
-        with suppress(OSError, AgentMemError), reading(self._folder.path / shelf / name):
-            folder = self._folder.child(shelf) if shelf else self._folder
-            try:
-                with folder.opened(name, os.O_RDONLY) as fd:
-                    raw = read_at(fd, place.start, place.length)
-            finally:
-                if shelf:
-                    folder.close()
+        with suppress(OSError, AgentMemError):
+            raw = read_at(self._opened(place.file), place.start, place.length)
             if digest(raw) == place.digest:
                 return parse(raw, place.start).entries[0]
         if self._strict:
             raise _Moved
         return None
+
+    def _opened(self, file: str) -> int:
+        """Return a file's descriptor; it stays open until the search ends."""
+        if file not in self._open:
+            with ExitStack() as stack:
+                folder = stack.enter_context(self._folder.child(ARCHIVE_FOLDER)) if file else self._folder
+                self._open[file] = folder.open_file(file or MEMORY_FILE, os.O_RDONLY)
+        return self._open[file]
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for fd in self._open.values():
+            os.close(fd)
+        self._open.clear()
 
     def with_neighbours(self, hit: Hit, place: Place) -> Hit:
         """Return a hit with the entries above and below it."""
