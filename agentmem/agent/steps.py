@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.agent.bookkeeping import DoneMark, next_step
 from agentmem.agent.reply import Reply, as_they_come
-from agentmem.agent.toolbox import role_of
+from agentmem.agent.toolbox import repeatable, role_of
 from agentmem.conversation import INTERRUPTED
 from agentmem.errors import ContextOverflow, ToolsNotSupported
 from agentmem.models.base import Request, Usage
@@ -199,7 +199,7 @@ class Run:
             self._report_limit(self.report.calls)
             reply.tool_calls.clear()
         if reply.text or reply.tool_calls:
-            self.add(self.agent_name, reply.text, tool_calls=tuple(reply.tool_calls))
+            self.add(self.agent_name, reply.text, tool_calls=tuple(map(repeatable, reply.tool_calls)))
         elif not (done or self.report.tool_calls):
             self.notice(f"{self.model.name} answered nothing (it ended with: {reply.finish})")
         if reply.finish == "length":

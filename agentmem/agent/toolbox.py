@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentmem.errors import ConfigurationError
@@ -113,6 +114,15 @@ class Toolbox:
         if self.confirm and call.name not in self._free and not self.confirm(call):
             return DECLINED
         return tool.call(call.arguments, self.timeout)
+
+
+def repeatable(call: ToolCall) -> ToolCall:
+    """Return a call as later requests may show it: providers refuse arguments that are no JSON object."""
+    try:
+        sound = isinstance(json.loads(call.arguments), dict)
+    except ValueError:
+        sound = False
+    return call if sound else replace(call, arguments=json.dumps({"malformed": call.arguments}))
 
 
 def role_of(call: ToolCall) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def assert_well_formed(messages: Sequence[dict[str, Any]]) -> None:
             expected = {"user": ("assistant",), "assistant": ("user", "tool")}[role]
             assert before in expected, f"{role} after {before}"
         for call in message.get("tool_calls") or ():
+            assert isinstance(json.loads(call["function"]["arguments"]), dict), "arguments that are no object"
             assert call["id"] not in seen, "a call's id is used twice"
             seen.add(call["id"])
             open_calls.append(call["id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import threading
@@ -140,6 +141,20 @@ def test_what_goes_wrong_becomes_the_result(
         assert agent.run("go") == "I see"
     (result,) = results(provider)
     assert result.startswith(told)
+
+
+def test_malformed_arguments_do_not_break_the_next_request_of_another_protocol(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.setenv("AGENTMEM_API_BASE", provider.root)
+    provider.answers.extend([Answer(calls=(("tide", '{"harbour": '),)), "I see"])
+    with Agent("Ada", "anthropic/claude-sonnet-4-6", tools=[tide]) as agent:
+        assert agent.run("go") == "I see"
+    asked, answered = provider.asked.pop().messages[1:]
+    assert asked["content"][0]["input"] == {"malformed": '{"harbour": '}
+    assert "not valid JSON" in json.dumps(answered)
+    assert len(provider.asked) == 1
 
 
 def test_a_tool_that_takes_too_long_is_given_up(
