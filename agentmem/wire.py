@@ -27,6 +27,13 @@ class Line:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
 
+    @property
+    def counted(self) -> str:
+        """All of it that takes tokens."""
+        if not self.tool_calls:
+            return self.content
+        return "\n".join([self.content, *(f"{call.name} {call.arguments}" for call in self.tool_calls)])
+
 
 def fenced(text: str) -> str:
     """Return remembered text, labelled as a record and closed in by a fence that it cannot contain.

@@ -101,7 +101,7 @@ class Window:
         turns = conversation.turns
         self._measured = conversation.generation, len(turns)
         # A summary goes with the preamble, not as a turn.
-        lines = (conversation.line(turn).content for turn in conversation.spoken)
+        lines = (conversation.line(turn).counted for turn in conversation.spoken)
         self.meter.restart([conversation.preamble, self._schema_text, *lines])
 
     def catch_up(self) -> None:
@@ -112,7 +112,7 @@ class Window:
             return
         turns = self._conversation.turns
         for turn in turns[seen:]:
-            self.meter.add(self._conversation.line(turn).content)
+            self.meter.add(self._conversation.line(turn).counted)
         self._measured = generation, len(turns)
 
     @property

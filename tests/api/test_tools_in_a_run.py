@@ -271,6 +271,20 @@ def test_usage_is_summed_over_the_run(provider: Provider) -> None:
         assert agent.last_reply.usage.prompt_tokens == 150
 
 
+def test_long_arguments_count(provider: Provider) -> None:
+    def write(text: str) -> int:
+        """Write a file."""
+        return len(text)
+
+    long = "one two three " * 500
+    provider.answers.append(Answer(calls=(("write", {"text": long}),), usage=(100, 1500, 0)))
+    counts: list[int] = []
+    with Agent("Ada", "gpt-4o", tools=[write], context_length=20_000) as agent:
+        provider.answers.append("written")
+        agent.run("go", on_result=lambda _call, _result: counts.append(agent.meter.tokens))
+    assert counts[0] > 1500
+
+
 class TestInterrupted:
     def test_in_a_tool(self, provider: Provider, workspace: Path) -> None:
         def sink(ship: str) -> str:
