@@ -30,6 +30,8 @@ Loops = int | Literal["auto"]
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
+# An empty flag for these is a shell variable that was not set, not a wish.
+_NEVER_EMPTY = frozenset({"model", "api_base", "summarizer_model"})
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -253,6 +255,8 @@ def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None
                 sources[name] = variable
                 break
         given = (flags or {}).get(name)
+        if given == "" and name in _NEVER_EMPTY:
+            raise UsageError(f"--{name.replace('_', '-')} is empty")
         if given is not None:
             values[name] = _converted(name, given, f"--{name.replace('_', '-')}", UsageError)
             sources[name] = "flag"

@@ -20,6 +20,7 @@ MESSAGE_OVERHEAD = 4
 _SLICE = 20_000  # characters counted at a time: one endless word would otherwise cost its square
 _SMOOTHING = 0.3  # weight of the newest observation in the moving average
 _FACTOR_BOUNDS = (0.5, 2.0)
+_LEAST_EVIDENCE = 256  # tokens a request must have for its ratio to be worth learning
 # Models of these families share the older vocabulary; everything newer is closer to o200k.
 _OLDER = ("gpt-4-", "gpt-3.5", "text-embedding", "claude-2")
 
@@ -106,16 +107,21 @@ class Meter:
             return
         if self._before is not None and (self._estimator.loaded or not self._most):
             self._count()
-            raw = self._before + self._since
-            low, high = _FACTOR_BOUNDS
-            observed = min(high, max(low, prompt_tokens / raw)) if raw else 1.0
-            first = self._factor == 1.0
-            self._factor = observed if first else (1 - _SMOOTHING) * self._factor + _SMOOTHING * observed
-            self._before = raw
+            self._before += self._since
+            self._learn(prompt_tokens, self._before)
         else:
             self._before = None
         self._reported, self._since = prompt_tokens, 0
         self._forget_uncounted()
+
+    def _learn(self, reported: int, raw: int) -> None:
+        # What a chat template adds to every request would pass for a ratio in a short one.
+        if raw < _LEAST_EVIDENCE:
+            return
+        low, high = _FACTOR_BOUNDS
+        observed = min(high, max(low, reported / raw))
+        first = self._factor == 1.0
+        self._factor = observed if first else (1 - _SMOOTHING) * self._factor + _SMOOTHING * observed
 
     @property
     def tokens(self) -> int:

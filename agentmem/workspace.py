@@ -158,7 +158,8 @@ class Workspace:
 
     def _folders(self) -> list[str]:
         try:
-            return [child.name for child in self.agents.iterdir()]
+            with os.scandir(self.agents) as children:
+                return [child.name for child in children if child.is_dir()]
         except FileNotFoundError:
             return []
         except OSError as error:

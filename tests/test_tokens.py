@@ -128,13 +128,21 @@ def test_estimates_learn_from_what_was_reported() -> None:
     )
 
 
+def test_what_a_short_request_costs_besides_its_words_is_not_taken_for_a_ratio() -> None:
+    meter = Meter(ESTIMATOR, 1000)
+    meter.restart(["Tell me about tulips in two sentences."])
+    raw = meter.tokens
+    meter.report(raw + 60)
+    assert meter.estimate("word " * 100) == ESTIMATOR.count("word " * 100) + MESSAGE_OVERHEAD
+
+
 @given(st.integers(1, 10**9))
 def test_a_provider_that_exaggerates_moves_estimates_at_most_twofold(reported: int) -> None:
     meter = Meter(ESTIMATOR, 100_000)
-    meter.restart(["word " * 100])
+    meter.restart(["word " * 1000])
     raw = meter.tokens
     meter.report(reported)
-    assert raw // 2 <= meter.estimate("word " * 100) + MESSAGE_OVERHEAD <= raw * 2 + MESSAGE_OVERHEAD
+    assert raw // 2 <= meter.estimate("word " * 1000) + MESSAGE_OVERHEAD <= raw * 2 + MESSAGE_OVERHEAD
 
 
 def test_after_a_restart_the_request_is_measured_anew_with_what_was_learnt() -> None:

@@ -151,6 +151,10 @@ class Window:
         room = self.meter.context_length - self.reserve
         if len(static.encode("utf-8", "replace")) + len(task.encode("utf-8", "replace")) < room:
             return
+        if room <= 0:
+            raise RequestTooLarge(
+                f"a context window of {self.meter.context_length} tokens leaves no room for a message"
+            )
         fixed, wanted = self.meter.estimate(static), self.meter.estimate(task)
         if fixed + wanted > room:
             raise RequestTooLarge(

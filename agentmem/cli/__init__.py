@@ -34,6 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        return 0  # whoever read the output has seen enough
+    except OSError as error:
+        _report(f"cannot read or write: {error.strerror or error}")
+        return 1
     except Exception as error:
         if os.environ.get("AGENTMEM_DEBUG"):
             raise

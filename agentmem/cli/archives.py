@@ -21,7 +21,7 @@ def archives(
     archive: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ARCHIVE]",
+            metavar="ARCHIVE",
             help="An archive's name, an unambiguous prefix of it, or latest.",
             autocompletion=options.complete_archives,
             show_default=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ import typer
 from agentmem import settings
 from agentmem.cli import agreement, approval, options, output
 from agentmem.display import Visible
-from agentmem.errors import UsageError
+from agentmem.errors import AgentMemError, UsageError
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ def chat(
         str | None,
         typer.Argument(
             metavar="AGENT",
-            help="The agent's name.",
+            help="The agent's name: up to 64 letters, digits, spaces and - _ .",
             autocompletion=options.complete_agents,
             show_default=False,
         ),
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TASK]...", help="What to say; - reads stdin too.", show_default=False),
+        typer.Argument(metavar="TASK", help="What to say; - reads stdin too.", show_default=False),
     ] = None,
     model: options.ModelName = None,
     system: Annotated[
@@ -124,7 +125,9 @@ def chat(
     shelf = Workspace(settings.workspace_root(workspace))
     if agent is None:
         raise UsageError(f"name an agent: agentmem chat AGENT; {_known(shelf)}")
-    folder = shelf.folder(agent)
+    if retry and task:
+        raise UsageError("--retry sends the message that is there again; leave the TASK out")
+    folder = shelf.existing(agent) if retry else shelf.folder(agent)
     flags: dict[str, object] = {
         "model": model,
         "system_prompt": output.read_argument(system) if system else None,
@@ -181,8 +184,20 @@ def chat(
     # One reply can be passed on as it comes; of several, only the last is the answer.
     one_reply = resolved.max_loops == 1 and not resolved.tools
     stream = not (no_stream or json) and (one_reply or sys.stdout.isatty())
+    _end_orderly_on_signals()
     with open_agent(tell) as opened:
         _one_turn(opened, said, retry=retry, stream=stream, json=json, tell=tell)
+
+
+def _end_orderly_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end the turn as Ctrl-C does: what has come of the reply is kept."""
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), leave)
 
 
 def _known(shelf: Workspace) -> str:
@@ -219,10 +234,9 @@ def _task(words: list[str], *, optional: bool) -> str:
         UsageError: there is nothing to say.
     """
     forced = "-" in words
-    text = " ".join(word for word in words if word != "-")
-    piped = ""
-    if forced or not sys.stdin.isatty():
-        piped = sys.stdin.buffer.read().decode("utf-8", "replace")
+    # Words come decoded by the locale; in the C locale that may not be what they were typed in.
+    text = os.fsencode(" ".join(word for word in words if word != "-")).decode("utf-8", "replace")
+    piped = output.read_stdin() if forced or not sys.stdin.isatty() else ""
     said = "\n\n".join(part for part in (text, piped) if part.strip())
     if not (said or optional):
         raise UsageError("nothing to say: give a TASK, pipe something in, or run it on a terminal")
@@ -243,6 +257,7 @@ def _one_turn(
         output.write_json(_as_json(agent, answer))
     elif printer:
         printer.end()
+        printer.check()
     else:
         output.write_text(f"{answer}\n")
 
@@ -278,6 +293,7 @@ class _Printer:
     def __init__(self) -> None:
         self._text = ""
         self._gone = False
+        self._failure = ""
         self._ended = False
         self._visible = Visible() if sys.stdout.isatty() else None
 
@@ -296,6 +312,15 @@ class _Printer:
         self._write(self._visible.flush() if self._visible else "")
         self._write("" if self._text.endswith("\n") else "\n")
 
+    def check(self) -> None:
+        """Say that what was printed did not arrive.
+
+        Raises:
+            AgentMemError: stdout could not be written, and not because nobody reads it.
+        """
+        if self._failure:
+            raise AgentMemError(f"the reply is stored, but stdout cannot be written: {self._failure}")
+
     def _write(self, text: str) -> None:
         self._text = text or self._text
         if self._gone:
@@ -303,7 +328,8 @@ class _Printer:
         try:
             output.write(text)
             sys.stdout.flush()
-        except BrokenPipeError:
+        except OSError as error:
             self._gone = True
+            self._failure = "" if isinstance(error, BrokenPipeError) else error.strerror or str(error)
             # The interpreter flushes stdout once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -44,5 +44,7 @@ def export(
         for piece in pieces:
             output.write_text(piece)
         return
+    if target.resolve().is_relative_to(memory.folder.resolve()):
+        raise UsageError(f"{target} is in {agent}'s own folder; write the export somewhere else")
     write_file(target, pieces, force=force)
     output.notice(f"wrote {target}")

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from agentmem import settings
-from agentmem.errors import AgentMemError
+from agentmem.cli import output
+from agentmem.errors import AgentMemError, ConfigurationError
 from agentmem.memory import Memory
 from agentmem.selection import Selection, compile_pattern, parse_when
 from agentmem.workspace import Workspace
@@ -95,7 +96,13 @@ def existing_folder(name: str, workspace: Path | None) -> Path:
 def existing_memory(name: str, workspace: Path | None) -> Memory:
     """Return an existing agent's memory; errors as `Workspace.existing`."""
     folder = existing_folder(name, workspace)
-    return Memory(folder, lock_timeout=settings.load(agent_folder=folder).lock_timeout)
+    try:
+        resolved = settings.load(agent_folder=folder)
+    except ConfigurationError as error:
+        # Reading and forgetting must not depend on a settings file.
+        output.notice(f"{error}; going on with the default settings")
+        resolved = settings.Settings()
+    return Memory(folder, lock_timeout=resolved.lock_timeout)
 
 
 def selection(

@@ -137,6 +137,16 @@ def table(rows: Iterable[Mapping[str, str]], right: Iterable[str] = ()) -> str:
     )
 
 
+def read_stdin() -> str:
+    """Return what is piped in; bytes that are not UTF-8 become U+FFFD, and that is said."""
+    content = sys.stdin.buffer.read()
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        notice("stdin is not UTF-8 throughout; what is not is shown as \N{REPLACEMENT CHARACTER}")
+        return content.decode("utf-8", "replace")
+
+
 def read_argument(text: str) -> str:
     """Return an argument's text: `@FILE` is the file's content, `-` is stdin.
 
@@ -144,7 +154,7 @@ def read_argument(text: str) -> str:
         UsageError: the file cannot be read.
     """
     if text == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
+        return read_stdin()
     if not text.startswith("@"):
         return text
     try:

@@ -11,7 +11,7 @@ from agentmem import settings
 from agentmem.cli import options, output, screen
 from agentmem.display import visible, visible_line
 from agentmem.entries import Entry
-from agentmem.errors import NotFound
+from agentmem.errors import NotFound, UsageError
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object, dump
 from agentmem.memory import Memory
@@ -23,7 +23,7 @@ def show(
     agent: Annotated[
         str | None,
         typer.Argument(
-            metavar="[AGENT]",
+            metavar="AGENT",
             help="The agent; without one, all agents are listed.",
             autocompletion=options.complete_agents,
             show_default=False,
@@ -48,6 +48,8 @@ def show(
 ) -> None:
     """Show the memory of AGENT, or list the agents."""
     output.end_quietly_on_closed_pipe()
+    selected = any(each is not None for each in (last, since, before, role, grep))
+    _check(agent, raw=raw, path=path, others=selected or tokens or follow, json=json)
     if agent is None:
         list_agents(Workspace(settings.workspace_root(workspace)), json=json, exact=exact)
         return
@@ -86,6 +88,18 @@ def show(
         return
     for number, entry in chosen:
         output.write(rendered(number, entry))
+
+
+def _check(agent: str | None, *, raw: bool, path: bool, others: bool, json: bool) -> None:
+    """Refuse options that would be ignored.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+    if agent is None and (raw or path or others):
+        raise UsageError("these options show one agent's memory; name the AGENT")
+    if raw and (path or others or json):
+        raise UsageError("--raw prints the whole file as it is, and goes with no other option")
 
 
 def _follow(memory: Memory, selection: Selection, agent: str, *, json: bool) -> None:

@@ -78,6 +78,8 @@ def open_import(path: Path, agent: str) -> Import:
         beginning = file.read(256)
     if beginning.startswith(b"PK\x03\x04"):
         raise source.refused("this is a zip archive; unpack it and import the conversations.json inside")
+    if beginning.lstrip().startswith(b"<"):
+        raise source.refused("this is HTML or XML, which cannot be read back; export it as jsonl instead")
     if markdown.recognises(beginning):
         return Import("MEMORY.md", exact=True, results=markdown.read(source, agent))
     nodes = source.nodes()

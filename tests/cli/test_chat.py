@@ -226,3 +226,78 @@ def test_a_model_nobody_named_is_said_once(provider: Provider, workspace: Path) 
     assert ran.code == 0
     assert ran.err.count("OPENAI_API_KEY is set") == 1
     assert provider.asked[0].body["model"] in ran.err
+
+
+def test_a_full_disk_behind_stdout_does_not_lose_the_reply(provider: Provider, workspace: Path) -> None:
+    provider.answers.append("one two three")
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [*COMMAND, "chat", "Ada", "count", "-m", "gpt-4o", "-q"],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.count(b"\n") == 1
+    assert b"stdout" in ended.stderr
+    assert said(workspace)[1] == ("Ada", "one two three", "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_do_no_harm(provider: Provider, workspace: Path, closed: str) -> None:
+    provider.answers.append("hi")
+    ended = subprocess.run(
+        ["bash", "-c", f'"$@" {closed}', "-", *COMMAND, "chat", "Ada", "hello", "-m", "gpt-4o", "-q"],
+        env=environment(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 0
+    assert said(workspace) == [("User", "hello", ""), ("Ada", "hi", "")]
+    assert (workspace / "agents" / "Ada" / "MEMORY.md").read_bytes().startswith(b"# Agent Memory\n")
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_process_keeps_what_came(
+    provider: Provider, workspace: Path, ended_by: signal.Signals
+) -> None:
+    gate = Gate(2)
+    provider.answers.append(Answer("one two three four", gate=gate))
+    with subprocess.Popen(
+        [*COMMAND, "chat", "Ada", "count", "-m", "gpt-4o", "-q"],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env=environment(),
+    ) as child:
+        assert child.stdout
+        shown = os.read(child.stdout.fileno(), 100)
+        gate.wait_until_reached()
+        child.send_signal(ended_by)
+        rest = child.stdout.read()
+        gate.open()
+        assert child.wait(60) == 128 + ended_by
+    assert said(workspace)[1] == ("Ada", (shown + rest).decode().removesuffix("\n"), "interrupted")
+
+
+def test_retry_of_an_agent_that_is_none_creates_nothing(provider: Provider, workspace: Path) -> None:
+    assert run("chat", "Ghost", "--retry", "-m", "gpt-4o").code == 66
+    assert not workspace.exists()
+
+
+@pytest.mark.parametrize("words", [["--retry", "more"], ["hi", "--model", ""], ["hi", "--api-base", ""]])
+def test_words_that_would_be_ignored_are_refused(
+    provider: Provider, workspace: Path, words: list[str]
+) -> None:
+    assert run("chat", "Ada", *words).code == 2
+    assert not workspace.exists()
+
+
+def test_words_typed_in_the_c_locale_arrive_as_typed(provider: Provider, workspace: Path) -> None:
+    provider.answers.append("hi")
+    words = ("chat", "Ada", "漢字", "-m", "gpt-4o")
+    assert run(*words, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").code == 0
+    assert said(workspace)[0] == ("User", "漢字", "")

@@ -190,3 +190,31 @@ def test_modes_whatever_the_umask(memory: Memory, workspace: Path) -> None:
         mode = stat.S_IMODE(path.lstat().st_mode)
         wanted = 0o700 if path.is_dir() else 0o400 if path.parent.name == "archive" else 0o600
         assert mode == wanted, path
+
+
+def test_what_is_no_agent_does_not_break_the_list(memory: Memory, workspace: Path) -> None:
+    (workspace / "agents" / "notes.txt").touch()
+    assert [row["agent"] for row in json.loads(run("show", "--json").out)["agents"]] == ["Ada"]
+    assert memory.exists()
+
+
+def test_reading_and_forgetting_need_no_settings_file(memory: Memory) -> None:
+    (memory.folder / "agent.toml").write_text("x = [")
+    ran = run("show", "Ada", "--raw")
+    assert ran.code == 0
+    assert ran.out.encode() == memory.path.read_bytes()
+    assert "agent.toml" in ran.err
+    assert run("forget", "Ada", "--match", "teal", "--yes").code == 0
+
+
+def test_an_export_never_overwrites_the_memory(memory: Memory) -> None:
+    before = memory.path.read_bytes()
+    assert run("export", "Ada", "-o", str(memory.path), "--force").code == 2
+    assert memory.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("options", [["--raw", "--json"], ["--raw", "--last", "1"]])
+def test_options_that_do_not_go_together_are_refused(memory: Memory, options: list[str]) -> None:
+    assert run("show", "Ada", *options).code == 2
+    assert run("show", *options[:1]).code == 2
+    assert memory.exists()
