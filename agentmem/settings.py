@@ -78,7 +78,12 @@ def _integer(low: int) -> Callable[[object], int]:
 
 
 def _loops(value: object) -> Loops:
-    return "auto" if value == "auto" else _integer(1)(value)
+    if value == "auto":
+        return "auto"
+    try:
+        return _integer(1)(value)
+    except ValueError:
+        raise ValueError("a whole number from 1 on, or auto, is wanted") from None
 
 
 def _texts(value: object) -> tuple[str, ...]:

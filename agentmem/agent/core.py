@@ -233,6 +233,7 @@ class Agent:
             on_result: told every tool call with its result, once that is stored.
 
         Raises:
+            UsageError: the task is empty, or a tool or a callback of another run gives it.
             RequestTooLarge: the task cannot fit the window; it was not stored.
             ToolsNotSupported: there are tools and the model takes none; where that is known beforehand,
                 the task was not stored.
@@ -244,6 +245,8 @@ class Agent:
             run = self._start(on_piece, on_result)
             self.refresh()
             text = storable(task)
+            if not text.strip():
+                raise UsageError("nothing to say: the task is empty")
             self.window.check_floor(text)
             return run.answer(run.add(USER, text))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem import Agent
+from agentmem import Agent, errors
 from agentmem.agent.bookkeeping import DONE, DoneMark
 from agentmem.memory import Memory
 from agentmem.models.base import TextDelta
@@ -147,6 +147,19 @@ def test_only_a_mark_at_the_end_is_taken_off(text: str, cuts: list[int]) -> None
     ends = re.search(rf"\s*[*_`]*{DONE}[*_`.!]*\s*\Z", text)
     assert mark.seen == bool(ends)
     assert left == (text[: ends.start()] if ends else text)
+
+
+@pytest.mark.parametrize("loops", [0, -1, 1.5, "many", True])
+def test_loops_are_a_whole_number_or_auto(loops: Any) -> None:
+    with pytest.raises(errors.UsageError, match="a whole number from 1 on, or auto, is wanted"):
+        Agent("Ada", max_loops=loops)
+
+
+def test_an_empty_task_is_refused_and_not_stored(provider: Provider, workspace: Path) -> None:
+    with Agent("Ada", "gpt-4o") as agent, pytest.raises(errors.UsageError, match="the task is empty"):
+        agent.run(" \n")
+    assert not provider.asked
+    assert not Memory(workspace / "agents" / "Ada").read().entries
 
 
 def test_an_empty_reply_is_said_and_not_stored(provider: Provider, workspace: Path) -> None:
