@@ -82,11 +82,15 @@ def _texts(value: object) -> list[str]:
 
 
 def _whole(value: object) -> int:
+    if isinstance(value, int):  # a default
+        return value
     text = _text(value)
     return int(text) if _WHOLE.fullmatch(text) else _refuse(value)
 
 
 def _number(value: object) -> float:
+    if isinstance(value, float):
+        return value
     text = _text(value)
     return float(text) if _NUMBER.fullmatch(text) else _refuse(value)
 
