@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -167,7 +168,7 @@ class Chat:
         self._gauge = Gauge(
             self.name,
             agent.model.name,
-            agent.meter.tokens,
+            agent.meter.roughly,
             agent.meter.context_length,
             compressor.threshold if compressor else 1.0,
             estimated=agent.meter.estimated,
@@ -186,7 +187,7 @@ class Chat:
             return
         entries = agent.short_memory.preloaded
         now = datetime.now().astimezone()
-        rows = views.greeting_rows(entries, agent.meter.tokens, len(memory.archives()), now)
+        rows = views.greeting_rows(entries, agent.meter.roughly, len(memory.archives()), now)
         self.show(rows, self._notices)
 
     # The screen
@@ -330,6 +331,8 @@ class Chat:
                 agent = self.agent
                 said = len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN
                 self._gauge = replace(self._gauge, used=self._gauge.used + said, estimated=True)
+                # While the model is waited for, nobody types into a prompt.
+                threading.Thread(target=agent.meter.prepare, daemon=True).start()
                 run(agent)
                 self._show_compactions()
             except (KeyboardInterrupt, AgentMemError) as error:

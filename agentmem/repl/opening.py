@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from agentmem.errors import AgentMemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,17 +56,22 @@ class Opening:
     def _run(self) -> None:
         try:
             agent = self._open_agent()
-            # Counting loads the vocabulary, and asking for the window may ask the endpoint.
-            _ = agent.meter.tokens
+            # This may ask the endpoint. Nothing is counted yet: loading the vocabulary keeps the
+            # interpreter, and with it the keyboard, for a quarter of a second.
+            _ = agent.meter
             self._agent = agent
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self.error = error
         self._done.set()
         self._ready()
         if self._agent:
-            _load_renderer()
+            _warm(self._agent)
 
 
-def _load_renderer() -> None:
-    """Load what draws Markdown, which takes a while."""
+def _warm(agent: Agent) -> None:
+    """Load what the first turn would wait for: what draws Markdown, and the way to the model."""
+    from agentmem import models
     from agentmem.repl import flow  # noqa: F401
+
+    with suppress(AgentMemError):  # the first turn says what is wrong
+        models.warm(agent.model)

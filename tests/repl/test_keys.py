@@ -9,6 +9,7 @@ import pytest
 
 from tests.loopback import Answer, Gate
 from tests.program import agree
+from tests.repl.stalls import delays
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -204,6 +205,14 @@ def test_keys_typed_before_the_prompt_are_there(provider: Provider, workspace: P
     with Terminal([sys.executable, "-m", "agentmem", "chat", "Ada", "-m", "gpt-4o"]) as terminal:
         terminal.send("eager")
         terminal.wait_for(f"{SIGN}eager")
+
+
+def test_typing_does_not_stall_while_the_agent_is_loading(workspace: Path) -> None:
+    del workspace
+    late = sorted(delays())
+    # The figures to reach are printed by `python -m tests.repl.stalls`; here the machine may be busy.
+    assert late[len(late) // 2] < 0.1
+    assert late[-1] < 1
 
 
 def test_without_an_answer_about_the_cursor_the_bar_is_above(chat: Chat, provider: Provider) -> None:
