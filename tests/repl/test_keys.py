@@ -141,14 +141,11 @@ def test_ctrl_z_stops_and_fg_goes_on(provider: Provider, workspace: Path) -> Non
         terminal.wait_for("one two three")
         terminal.wait_prompt()
         terminal.send("\x1a")
-        terminal.wait_for("SHELL")
+        wait_prompts(terminal, 4)
         terminal.send("fg\r")
-        terminal.wait_prompt()
         terminal.wait_for("compacts at")
         terminal.send("\x04")
-        terminal.wait_until(
-            lambda: terminal.lines_unlocked()[-1] == "" or "SHELL" in str(terminal.lines_unlocked())
-        )
+        wait_prompts(terminal, 5)
         assert "-echo" not in str(terminal)
 
 
