@@ -161,7 +161,5 @@ def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:
 
 
 def _agent_row(folder: Path) -> tuple[Path, int, int, int, Entry | None]:
-    memory = Memory(folder)
-    entries, before = memory.tail(1) if memory.exists() else ([], 0)
-    size = memory.path.stat().st_size if memory.exists() else 0
-    return folder, before + len(entries), size, len(memory.archives()), entries[-1] if entries else None
+    found = Memory(folder).glance()
+    return folder, found.entries, found.size, found.archives, found.last

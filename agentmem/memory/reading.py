@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -9,7 +10,7 @@ from agentmem.durable import read_at
 from agentmem.entries import Document, count_headings, find_last, parse
 
 if TYPE_CHECKING:
-    import os
+    from agentmem.entries import Entry
 
 
 _TAIL = 1 << 14  # bytes; most last entries fit, the rest take another round
@@ -56,6 +57,23 @@ class Cursor:
         self.size += len(content)
         self._hash.update(content)
         self._identity = identity(status)
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What can be said of a memory without reading it whole.
+
+    Attributes:
+        entries: how many MEMORY.md has.
+        last: the newest of them.
+        size: bytes of MEMORY.md.
+        archives: how many there are.
+    """
+
+    entries: int
+    last: Entry | None
+    size: int
+    archives: int
 
 
 @dataclass(frozen=True)
@@ -112,9 +130,19 @@ def read_tail(fd: int, size: int, count: int) -> Document:
         length *= 4
 
 
+def glance(fd: int, archives: int) -> Glance:
+    """Look at an open MEMORY.md."""
+    size = os.fstat(fd).st_size
+    if size <= _TAIL:
+        entries = parse(read_at(fd, 0, size)).entries
+        return Glance(len(entries), entries[-1] if entries else None, size, archives)
+    (last,) = read_tail(fd, size, 1).entries or (None,)
+    return Glance(count_before(fd, last.start if last else size) + bool(last), last, size, archives)
+
+
 def count_before(fd: int, end: int) -> int:
     """Return how many entries begin before an offset, reading in constant memory."""
-    buffer = bytearray(_CHUNK)
+    buffer = bytearray(min(_CHUNK, end + 1))
     count = kept = 0  # bytes of an unfinished line at the start of the buffer
     with open(fd, "rb", buffering=0, closefd=False) as file:
         file.seek(0)

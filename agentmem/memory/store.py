@@ -17,7 +17,7 @@ from agentmem.locking import COMPACTION_LOCK, locked
 from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
 from agentmem.memory.parts import drop_parts, read_parts, write_part
-from agentmem.memory.reading import Changes, Cursor, count_before, digest, read_tail
+from agentmem.memory.reading import Changes, Cursor, Glance, count_before, digest, glance, read_tail
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
 if TYPE_CHECKING:
@@ -345,6 +345,16 @@ class Memory:
             size = os.fstat(fd).st_size
             entries = list(read_tail(fd, size, max(count, 1)).entries)[-count:] if count else []
             return entries, count_before(fd, entries[0].start if entries else size)
+
+    def glance(self) -> Glance:
+        """Return what a list of agents says of this one, without waiting for writers; errors as `read`."""
+        with Folder.open(self.folder) as folder, reading(self.path):
+            names = folder.names()
+            archives = len(list_archives(folder)) if ARCHIVE_FOLDER in names else 0
+            if MEMORY_FILE not in names:
+                return Glance(0, None, 0, archives)
+            with folder.opened(MEMORY_FILE, os.O_RDONLY) as fd:
+                return glance(fd, archives)
 
     def archives(self) -> list[Archive]:
         """List the archives, oldest first; errors as `read`."""
