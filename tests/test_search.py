@@ -282,6 +282,7 @@ def test_an_edit_in_place_that_only_a_hit_can_show_is_followed(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agentmem.search.contents._SMALL", 0)
+    monkeypatch.setattr("agentmem.search.skimming._SMALL", 0)
     said(memory, "the word kumquat", "two", "three")
     assert found(memory, "kumquat")
     content = memory.path.read_bytes().replace(b"kumquat", b"bananas")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentmem.entries import Entry
     from agentmem.search import Hit, Query
 
+_ASKED = 300  # small memories that `--all` asks at most
 _PATIENCE = 0.5  # seconds of indexing before it is mentioned
 _EXCERPT = 400  # characters shown of a hit
 _CONTEXT = 100  # characters shown of what stands before and after it
@@ -65,6 +66,8 @@ def search(
     names = found.names() if everywhere else [found.existing(agent or "").name]
     chosen = options.selection(last=last, since=since, before=before, role=role, grep=grep)
     hits: list[tuple[str, Hit]] = []
+    if everywhere:
+        names = _promising(found.agents, names, words)
     for name in names:
         hits += [(name, hit) for hit in find(found.agents / name, words, chosen, limit)]
     hits = sorted(hits, key=lambda each: -each[1].score)[:limit]
@@ -79,6 +82,13 @@ def search(
     colour = output.colour()
     for name, hit in hits:
         output.write(rendered(asked, hit, agent=name if everywhere else "", colour=colour))
+
+
+def _promising(agents: Path, names: list[str], words: list[str]) -> list[str]:
+    """Return the agents worth asking, among thousands of them."""
+    from agentmem.search import parse_query, promising
+
+    return [path.name for path in promising((agents / name for name in names), parse_query(words), _ASKED)]
 
 
 def find(folder: Path, words: list[str], selection: Selection, limit: int) -> list[Hit]:

@@ -5,5 +5,6 @@ from __future__ import annotations
 from agentmem.search.finding import Hit, Search
 from agentmem.search.query import Query, parse_query
 from agentmem.search.showing import excerpt, marks, record
+from agentmem.search.skimming import promising
 
-__all__ = ["Hit", "Query", "Search", "excerpt", "marks", "parse_query", "record"]
+__all__ = ["Hit", "Query", "Search", "excerpt", "marks", "parse_query", "promising", "record"]

@@ -15,6 +15,7 @@ from agentmem.search.contents import PLACES, Place, digest
 from agentmem.search.evidence import gather
 from agentmem.search.index import discard, opened
 from agentmem.search.query import parse_query
+from agentmem.search.skimming import has_nothing
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class Search:
         """
         asked = parse_query(query)
         if not asked.terms or limit < 1 or not self.folder.exists():
+            return []
+        if has_nothing(self.folder, asked):
             return []
         try:
             return self._found(asked, limit, wanted, strict=True)

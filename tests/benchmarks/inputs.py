@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from datetime import datetime, timedelta, timezone
+from pydoc_data.topics import topics
 from typing import TYPE_CHECKING
 
 from agentmem.entries import make_entry, make_header
@@ -13,37 +15,34 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BEGAN = datetime(2026, 1, 1, tzinfo=timezone.utc)
-VOCABULARY = 20_000
+_PAGES = " ".join(topics.values()).split()
 
 
 class Inputs:
     """Texts as a seed makes them, the same ones for the same calls in the same order.
 
-    Words follow Zipf's law, as in what people write: a few are everywhere, most are rare.
+    They are passages of Python's own reference, which is prose and code by people, with made-up names in
+    between that nothing else has.
     """
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        self.words = [self._word() for _ in range(VOCABULARY)]
-        self._shares: list[float] = []
-        total = 0.0
-        for rank in range(VOCABULARY):
-            total += 1 / (rank + 3)
-            self._shares.append(total)
-
-    def _word(self) -> str:
-        syllables = self._random.randint(1, 4)
-        return "".join(
-            self._random.choice("bcdfghklmnprstvwz") + self._random.choice("aeiou") for _ in range(syllables)
-        )
+        self.words = [word for word, _ in Counter(word for word in _PAGES if word.isalnum()).most_common()]
 
     def sentence(self, words: int) -> str:
         """Return so many words."""
-        return " ".join(self._random.choices(self.words, cum_weights=self._shares, k=words))
+        start = self._random.randrange(len(_PAGES) - words)
+        return " ".join(_PAGES[start : start + words])
+
+    def name(self) -> str:
+        """Return a name nobody has used."""
+        letters = self._random.choices("abcdefghijklmnopqrstuvwxyz", k=self._random.randint(4, 9))
+        return f"{''.join(letters)}-{self._random.randrange(10_000)}"
 
     def message(self) -> str:
         """Return what one turn may say: around 900 bytes, from a few words to a page."""
-        return self.sentence(min(1200, int(self._random.lognormvariate(4.4, 1.0)) + 2))
+        words = min(1200, int(self._random.lognormvariate(4.4, 1.0)) + 2)
+        return f"{self.name()}: {self.sentence(words)}"
 
     def entries(self, agent: str) -> Iterator[bytes]:
         """Yield entries, the user's and the agent's in turn, half a minute apart."""

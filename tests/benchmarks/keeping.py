@@ -192,37 +192,42 @@ def search(plan: Plan) -> Iterator[Row]:
     path = plan.inputs.memory(folder, entries=100_000)
     reports: list[int] = []
     found = Search(folder, lambda done, _all: reports.append(done))
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     found.find("zanzibar")
-    built = time.perf_counter() - start
     yield Row(
-        "index of 100k entries",
-        Spread((built,)),
+        "index of 100k entries, processor time",
+        Spread((time.process_time() - used,)),
         25.0,
         "s",
-        f"{path.stat().st_size / 1e6:.0f} MB, {len(reports)} reports of progress",
+        f"{path.stat().st_size / 1e6:.0f} MB; {time.perf_counter() - start:.3g} s on the clock, "
+        f"{len(reports)} reports of progress",
     )
     memory = Memory(folder)
     for _ in range(10):
         memory.append("User", plan.inputs.message())
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     found.find("zanzibar")
     yield Row(
-        "the first query after 10 more entries", Spread((1000 * (time.perf_counter() - start),)), None, "ms"
+        "the first query after 10 more entries, processor time",
+        Spread((1000 * (time.process_time() - used),)),
+        None,
+        "ms",
+        f"{milliseconds(time.perf_counter() - start)} on the clock",
     )
-    queries = _queries(plan, 200)
-    times = []
-    for query in queries:
-        start = time.perf_counter()
+    times, clock = [], []
+    for query in _queries(plan, 200):
+        start, used = time.perf_counter(), time.process_time()
         found.find(query)
-        times.append(1000 * (time.perf_counter() - start))
+        times.append(1000 * (time.process_time() - used))
+        clock.append(1000 * (time.perf_counter() - start))
     asked = Spread(tuple(times))
     yield Row(
-        "query, 95th percentile of 200",
+        "query, 95th percentile of 200, processor time",
         Spread((asked.percentile(0.95),)),
         50.0,
         "ms",
-        f"median {asked.median:.3g} ms, slowest {asked.high:.3g} ms",
+        f"median {asked.median:.3g} ms, slowest {asked.high:.3g} ms; on the clock "
+        f"{Spread(tuple(clock)).percentile(0.95):.3g} ms",
     )
 
 

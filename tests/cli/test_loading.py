@@ -53,8 +53,10 @@ def twin(command: type[typer.core.TyperCommand]) -> tuple[typer.Typer, list[Any]
         share: Share = None,
         where: Where = None,
         flag: bool = False,
+        limit: int = 10,
+        most: float = 1.5,
     ) -> None:
-        taken.append((words, number, share, where, flag))
+        taken.append((words, number, share, where, flag, limit, most))
 
     assert inspect.signature(take).parameters
     return made, taken
@@ -85,7 +87,7 @@ typed = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["--number", "--share", "--where"]), typed).map(
+        st.tuples(st.sampled_from(["--number", "--share", "--where", "--limit", "--most"]), typed).map(
             lambda pair: f"{pair[0]}={pair[1]}"
         )
         | typed.filter(lambda text: not text.startswith("-"))
