@@ -31,7 +31,6 @@ class Toolbox:
         self,
         tools: Iterable[Callable[..., object] | Tool],
         *,
-        harmless: Iterable[Tool] = (),
         timeout: float | None = None,
         confirm: Callable[[ToolCall], bool] | None = None,
     ) -> None:
@@ -39,7 +38,6 @@ class Toolbox:
 
         Args:
             tools: the user's.
-            harmless: tools that run without anybody being asked.
             timeout: seconds one call may take; None for no limit.
             confirm: asked before each call of the user's tools.
 
@@ -48,10 +46,9 @@ class Toolbox:
         """
         self.timeout = timeout
         self.confirm = confirm
-        free = list(harmless)
-        self._free = {tool.name for tool in free}
+        self._free: set[str] = set()
         self._tools: dict[str, Tool] = {}
-        for tool in [*free, *map(tool_from, tools)]:
+        for tool in map(tool_from, tools):
             if tool.name in self._tools:
                 raise ConfigurationError(f"two tools are named {tool.name!r}; rename one")
             self._tools[tool.name] = tool
