@@ -39,7 +39,7 @@ def may_keep(agent: str, folder: Path, resolved: settings.Settings, *, quiet: bo
         return resolved.memory
     check_private(folder)
     _show(agent, folder, resolved)
-    if asks and output.ask("keep conversations in this workspace? [Y/n]", at_end="n") not in {"", "y", "yes"}:
+    if asks and not output.yes_or_no("keep conversations in this workspace?", default=True):
         output.notice("nothing of this session is kept; you will be asked again next time")
         return False
     # Where this cannot be written nothing else can, and the first message says so.

@@ -75,7 +75,15 @@ def confirm(question: str, command: str) -> bool:
     """
     if not interactive():
         raise UsageError(f"not done, since nobody can be asked; to do it: {command}")
-    return ask(f"{question} [y/N]") in {"y", "yes"}
+    return yes_or_no(question, default=False)
+
+
+def yes_or_no(question: str, *, default: bool) -> bool:
+    """Ask until the answer is one; an empty one is the default, an end of the input is no."""
+    choices = "[Y/n]" if default else "[y/N]"
+    while (answer := ask(f"{question} {choices}", at_end="n")) not in {"", "y", "yes", "n", "no"}:
+        notice(f"please answer y or n, not {answer[:40]!r}")
+    return default if not answer else answer in {"y", "yes"}
 
 
 def ask(question: str, *, at_end: str = "") -> str:
