@@ -1,9 +1,8 @@
-"""What the README says of the settings, made from their table: `python -m tests.documents` writes it."""
+"""What the README says of the settings, made from their table."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 from agentmem.settings import TABLE
@@ -27,8 +26,3 @@ def settings_table() -> str:
 def with_settings(readme: str) -> str:
     """Return the README's text with the present settings."""
     return _SECTION.sub(lambda found: found[1] + settings_table() + found[2], readme)
-
-
-if __name__ == "__main__":
-    README.write_text(with_settings(README.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.exit(0)

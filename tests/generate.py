@@ -1,4 +1,4 @@
-"""Write what is made from the commands, completions/ and man/: `python -m tests.generate`.
+"""Write what is made from the program: completions/, man/, the README's settings: `python -m tests.generate`.
 
 A test fails when these files are not what this makes of the commands as they are.
 """
@@ -14,6 +14,7 @@ import typer
 from agentmem import __version__
 from agentmem.cli import app
 from agentmem.cli.loading import COMMANDS
+from tests.documents import README, with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +101,7 @@ def files() -> dict[str, str]:
         "completions/_agentmem": ZSH,
         "completions/agentmem.fish": FISH,
         "man/agentmem.1": main_page(),
+        README.name: with_settings(README.read_text(encoding="utf-8")),
     }
     group = typer.main.get_command(app)
     for name in COMMANDS:

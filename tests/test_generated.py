@@ -30,7 +30,7 @@ def test_files_are_what_the_commands_make_of_them() -> None:
         for name in ("completions", "man")
         for path in (ROOT / name).iterdir()
     }
-    assert kept == set(made), "run python -m tests.generate"
+    assert kept | {"README.md"} == set(made), "run python -m tests.generate"
     for name, text in made.items():
         assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name}: run python -m tests.generate"
 

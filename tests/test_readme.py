@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.documents import README, with_settings
+from tests.documents import README
 from tests.program import ROOT, environment
 
 if TYPE_CHECKING:
@@ -67,10 +67,6 @@ def test_the_tour_is_true(workspace: Path, tmp_path: Path) -> None:
         elif shown:
             assert fixed(shown) in {fixed(ended.stdout), fixed(ended.stderr)}, command
     assert asked >= 2
-
-
-def test_the_settings_table_is_the_programs() -> None:
-    assert with_settings(TEXT) == TEXT, "python -m tests.documents writes it"
 
 
 def test_ci_runs_the_readmes_test_command() -> None:

@@ -46,9 +46,7 @@ def chat(
     rules: Annotated[
         str | None, typer.Option("--rules", metavar="TEXT|@FILE", help="Rules sent after the system prompt.")
     ] = None,
-    api_base: Annotated[
-        str | None, typer.Option("--api-base", metavar="URL", help="An OpenAI-compatible endpoint.")
-    ] = None,
+    api_base: options.ApiBase = None,
     context_length: Annotated[
         int | None,
         typer.Option("--context-length", metavar="N", min=1, help="The model's context window in tokens."),

@@ -60,12 +60,15 @@ def compact(
         int | None,
         typer.Option("--context-length", metavar="N", min=1, help="The model's context window in tokens."),
     ] = None,
+    api_base: options.ApiBase = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the last compaction back.")] = False,
     dry_run: options.DryRun = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
     """Summarise the memory of AGENT now; the raw log goes to the archive."""
+    if undo and (summary is not None or focus or dry_run):
+        raise UsageError("--undo takes the last compaction back, and goes with no option of a new one")
     if undo:
         archive = options.existing_memory(agent, workspace).undo()
         if json:
@@ -86,6 +89,7 @@ def compact(
         "summarizer_max_tokens": max_tokens,
         "keep_tokens": keep_tokens,
         "context_length": context_length,
+        "api_base": api_base,
         "compression": True,
     }
     resolved = settings.load(flags, agent_folder=folder)

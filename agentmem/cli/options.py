@@ -66,6 +66,9 @@ ModelName = Annotated[
         autocompletion=complete_models,
     ),
 ]
+ApiBase = Annotated[
+    str | None, typer.Option("--api-base", metavar="URL", help="An OpenAI-compatible endpoint.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Exact = Annotated[
     bool, typer.Option("--exact", help="On a terminal: exact times instead of how long ago it was.")
