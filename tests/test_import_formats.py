@@ -279,6 +279,8 @@ def test_llm_logs_give_prompts_tool_results_and_replies(tmp_path: Path) -> None:
         "duration_ms": 1500,
         "datetime_utc": "2025-06-01T10:00:00.000001+00:00",
         "tool_results": [],
+        "tool_calls": [{"name": "weather", "arguments": {"city": "Rome"}}],
+        "attachments": [{"type": "image/png", "path": None, "url": "https://example.org/sky.png"}],
     }
     second = {
         **first,
@@ -287,13 +289,17 @@ def test_llm_logs_give_prompts_tool_results_and_replies(tmp_path: Path) -> None:
         "response": "Rain.",
         "datetime_utc": "2025-06-01T10:00:02.000001",
         "tool_results": [{"name": "weather", "output": "rain"}],
+        "tool_calls": [],
+        "attachments": [],
     }
-    path = written(tmp_path, [first, second])
+    third = {**second, "response": "", "tool_results": []}
+    path = written(tmp_path, [first, second, third])
     assert open_import(path, "Ada").format == "llm logs"
     assert [(each.role, each.text, each.stamp) for each in taken(path)] == [
-        ("User", "Weather?", "2025-06-01T10:00:00.000001+00:00"),
+        ("User", "Weather?\n[https://example.org/sky.png]", "2025-06-01T10:00:00.000001+00:00"),
+        ("Ada", '{"city": "Rome"}', "2025-06-01T10:00:01.500002+00:00"),
         ("Tool (weather)", "rain", "2025-06-01T10:00:02.000001+00:00"),
-        ("Ada", "Rain.", "2025-06-01T10:00:03.500001+00:00"),
+        ("Ada", "Rain.", "2025-06-01T10:00:03.500002+00:00"),
     ]
     assert left(path) == ["system prompts", "empty replies"]
 

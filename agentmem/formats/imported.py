@@ -57,6 +57,10 @@ class Timeline:
     def __init__(self, start: datetime) -> None:
         self._next = start
 
+    def wait(self, span: timedelta) -> None:
+        """Let time pass."""
+        self._next += span
+
     def stamp(self, node: Node | None = None) -> str:
         """Return the moment a node says, or the next one when it says none or an earlier one."""
         when = node.when() if node is not None and node.value is not None else self._next

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.entries import USER
 from agentmem.formats.imported import Left, Taken, Timeline, plain, tool_role
+from agentmem.formats.jsonl import dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,20 +42,34 @@ def read(nodes: Iterable[Node], agent: str, source: Source) -> Iterator[Result]:
         for result in response.member("tool_results").items():
             role = tool_role(result.member("name").text_or(""))
             yield Taken(role, asked.stamp(), result.member("output").text_or(""))
-        prompt = response.member("prompt").text_or("")
+        prompt = "\n".join([response.member("prompt").text_or(""), *_attached(response)]).strip("\n")
         if prompt.strip():
             yield Taken(USER, asked.stamp(), prompt, note)
-        reply = response.member("response").text_or("")
-        if reply.strip():
-            yield Taken(agent, _answered(response, asked), reply)
-        else:
-            yield Left("empty replies")
+        asked.wait(_took(response))
+        yield from _reply(response, agent, asked)
 
 
-def _answered(response: Node, asked: Timeline) -> str:
-    """Return when the reply was complete."""
-    took = response.member("duration_ms")
-    if not isinstance(took.value, int) or took.value < 0:
-        return asked.stamp()
-    when = response.member("datetime_utc").when() + timedelta(milliseconds=took.value)
-    return Timeline(max(when, response.member("datetime_utc").when())).stamp()
+def _reply(response: Node, agent: str, timeline: Timeline) -> Iterator[Result]:
+    text = response.member("response").text_or("")
+    calls = response.member("tool_calls").items()
+    if text.strip():
+        yield Taken(agent, timeline.stamp(), text)
+    elif not calls:
+        yield Left("empty replies")
+    for call in calls:
+        arguments = dump(call.member("arguments").value)
+        yield Taken(agent, timeline.stamp(), arguments, f"call of {plain(call.member('name').text_or(''))}")
+
+
+def _attached(response: Node) -> list[str]:
+    """Name what was attached: its path or address, else its type."""
+    keys = ("path", "url", "type")
+    return [
+        f"[{plain(next(filter(None, (each.member(key).text_or('') for key in keys)), 'attachment'))}]"
+        for each in response.member("attachments").items()
+    ]
+
+
+def _took(response: Node) -> timedelta:
+    took = response.member("duration_ms").value
+    return timedelta(milliseconds=took if isinstance(took, int) and took > 0 else 0)
