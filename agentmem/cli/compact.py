@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -92,7 +93,8 @@ def compact(
         "api_base": api_base,
         "compression": True,
     }
-    resolved = settings.load(flags, agent_folder=folder)
+    # A summary needs no tools, and to load them is to run their code.
+    resolved = dataclasses.replace(settings.load(flags, agent_folder=folder), tools=())
     with Agent(
         agent,
         workspace_dir=workspace,

@@ -179,7 +179,8 @@ def _summary(agent: str, memory: Memory, workspace: Path | None, entries: Sequen
     from agentmem.agent import Agent
 
     flags = {"memory": False, "compression": True, "keep_tokens": 0}
-    resolved = settings.load(flags, agent_folder=memory.folder)
+    # A summary needs no tools, and to load them is to run their code.
+    resolved = dataclasses.replace(settings.load(flags, agent_folder=memory.folder), tools=())
     with Agent(agent, workspace_dir=workspace, resolved=resolved, notice=output.notice) as opened:
         for entry in entries:
             opened.short_memory.add(entry.role, entry.text, note=entry.note)

@@ -113,6 +113,15 @@ def test_yes_approves_the_file_as_it_is_and_no_other(
     assert "--yes lets them run" in run("chat", "Ada", "hi").err  # a script needs it every time
     assert traces(elsewhere) == {"ran"}
 
+    for words in (
+        ["compact", "Ada", "--summary", "an attic", "--keep-tokens", "0"],
+        ["forget", "Ada", "--match", "attic", "--summaries", "redo", "--yes"],
+    ):
+        provider.answers.append("a summary")
+        assert run(*words).code == 0
+    provider.answers.clear()
+    assert traces(elsewhere) == {"ran"}, "approved, but no business of these commands"
+
     shutil.copytree(copied.parent, workspace / "agents" / "Eve")
     provider.answers.append("hello")
     assert "nobody has approved" in run("chat", "Eve", "hi").err
