@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agentmem.durable import Folder
 from agentmem.locking import locked
 from agentmem.memory import Memory
-from agentmem.search import Search, excerpt, marks, parse_query, record
+from agentmem.search import Search, excerpt, marks, parse_query, record, state
 from agentmem.search.index import LOCK_FILE
 
 if TYPE_CHECKING:
@@ -415,6 +415,18 @@ def test_searches_of_many_processes_at_once_agree(memory: Memory) -> None:
 def test_no_memory_is_no_hit(tmp_path: Path) -> None:
     assert Search(tmp_path / "Nobody").find("anything") == []
     assert not (tmp_path / "Nobody").exists()
+
+
+def test_the_state_of_the_index_is_told(memory: Memory) -> None:
+    said(memory, "one")
+    assert state(memory.folder) == "none"
+    found(memory, "one")
+    assert state(memory.folder) == "current"
+    memory.append("User", "two")
+    assert state(memory.folder) == "behind"
+    found(memory, "two")
+    (memory.folder / ".agentmem" / "index.db").write_bytes(b"junk")
+    assert state(memory.folder) == "damaged"
 
 
 # --- what is shown ---

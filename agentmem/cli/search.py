@@ -28,7 +28,7 @@ _ASKED = 300  # small memories that `--all` asks at most
 _PATIENCE = 0.5  # seconds of indexing before it is mentioned
 _EXCERPT = 400  # characters shown of a hit
 _CONTEXT = 100  # characters shown of what stands before and after it
-_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_BOLD, _DIM, _FOUND, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[1;33m", "\x1b[0m"
 
 
 def search(
@@ -141,7 +141,7 @@ def rendered(query: Query, hit: Hit, *, agent: str = "", colour: bool = False) -
     """Return a hit as text, safe for a terminal: where and when, then the words between their neighbours."""
     from agentmem.search import excerpt
 
-    strong, faint, plain = (_BOLD, _DIM, _PLAIN) if colour else ("", "", "")
+    strong, faint, match, plain = (_BOLD, _DIM, _FOUND, _PLAIN) if colour else ("", "", "", "")
     entry = hit.entry
     where = "  ".join(
         part
@@ -151,7 +151,7 @@ def rendered(query: Query, hit: Hit, *, agent: str = "", colour: bool = False) -
     lines = [f"{strong}{where}{plain}"]
     if hit.before:
         lines.append(f"{faint}  {_context(hit.before)}{plain}")
-    lines.append(_marked(query, excerpt(query, entry.text.strip(), _EXCERPT), strong, plain))
+    lines.append(_marked(query, excerpt(query, entry.text.strip(), _EXCERPT), match, plain))
     if hit.after:
         lines.append(f"{faint}  {_context(hit.after)}{plain}")
     return "\n".join([*lines, "", ""])

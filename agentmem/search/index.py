@@ -7,6 +7,7 @@ nobody who appends to the memory ever waits for them.
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
 from contextlib import closing, contextmanager, suppress
@@ -41,10 +42,30 @@ def opened(path: Path, progress: Callable[[int, int], None]) -> Iterator[sqlite3
         try:
             connection = _up_to_date(folder, progress)
         except (AgentMemError, OSError, sqlite3.Error):
-            connection = _connected(":memory:")
-            _fill(connection, folder, progress)
+            connection = _in_memory(folder, progress)
         with closing(connection):
             yield connection
+
+
+def state(path: Path) -> str:
+    """Return how the index of an agent's folder is: `none`, `current`, `behind` or `damaged`.
+
+    The next search sees to all but the second.
+
+    Raises:
+        StorageError: the folder cannot be read.
+    """
+    with Folder.open(path) as folder:
+        if not os.path.lexists(path / PRIVATE_FOLDER / INDEX_FILE):
+            return "none"
+        try:
+            with closing(_existing(folder)) as connection:
+                sound = connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+                return (
+                    "damaged" if not sound else "current" if known(connection) == survey(folder) else "behind"
+                )
+        except (sqlite3.Error, Unusable):
+            return "damaged"
 
 
 def discard(path: Path) -> None:
@@ -134,6 +155,17 @@ def _build(folder: Folder, progress: Callable[[int, int], None]) -> None:
             with suppress(OSError):
                 private.remove(temporary)
             raise
+
+
+def _in_memory(folder: Folder, progress: Callable[[int, int], None]) -> sqlite3.Connection:
+    try:
+        with _kept(_connected(":memory:")) as connection:
+            _fill(connection, folder, progress)
+            return connection
+    except sqlite3.OperationalError as error:
+        raise AgentMemError(
+            f"this Python's SQLite ({sqlite3.sqlite_version}) cannot search: {error}; it takes 3.34 or newer with FTS5"
+        ) from error
 
 
 def _fill(connection: sqlite3.Connection, folder: Folder, progress: Callable[[int, int], None]) -> None:

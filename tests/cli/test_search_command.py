@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agentmem.entries import make_entry
 from agentmem.memory import Memory
-from tests.program import run
+from tests.program import COMMAND, environment, run
+from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +101,31 @@ def test_after_forget_neither_search_nor_any_export_has_it(memory: Memory) -> No
         assert exported.code == 0
         assert "blue pot" not in exported.out
         assert "cheapest" in exported.out
+
+
+def test_on_a_terminal_the_words_found_stand_out(memory: Memory) -> None:
+    assert memory.exists()
+    with Terminal([*COMMAND, "search", "Ada", "pots"], environment=environment()) as terminal:
+        assert terminal.wait_end() == 0
+        assert b"Under the blue \x1b[1;33mpot\x1b[0m." in terminal.raw
+    with Terminal([*COMMAND, "search", "Ada", "pots"], environment=environment(NO_COLOR="1")) as terminal:
+        assert terminal.wait_end() == 0
+        assert b"\x1b[" not in terminal.raw
+
+
+def test_a_first_index_that_takes_long_shows_how_far_it_is(workspace: Path) -> None:
+    entries = [
+        make_entry("User", f"2026-04-20T18:33:15.{n:06}", f"word{n} " + "and more " * 40)
+        for n in range(40_000)
+    ]
+    folder = workspace / "agents" / "Ada"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_bytes(b"".join(entry.raw for entry in entries))
+    with Terminal([*COMMAND, "search", "Ada", "word77", "-n", "1"], environment=environment()) as terminal:
+        assert terminal.wait_end() == 0
+        assert re.search(rb"\rindexing [^\r]+ \d+ %", terminal.raw)
+        # What is left on the screen is the hit alone.
+        assert not any("indexing" in row for row in terminal.transcript())
 
 
 def test_search_loads_no_model_and_no_network_library(memory: Memory) -> None:
