@@ -99,8 +99,9 @@ class Toolbox:
                 result = self._result(call)
                 done += 1
                 keep(call, result)
-        except KeyboardInterrupt:
-            for call in calls[done:]:
+        except BaseException as stop:
+            # Ctrl-C, or a signal that ends the program; an error of the memory cannot be kept in it.
+            for call in () if isinstance(stop, Exception) else calls[done:]:
                 keep(call, "error: interrupted by the user")
             raise
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentmem import settings
-from agentmem.cli import agreement, approval, options, output
-from agentmem.display import Visible
-from agentmem.errors import AgentMemError, UsageError
+from agentmem.cli import agreement, approval, options, output, turn
+from agentmem.errors import UsageError
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentmem.agent import Agent
-    from agentmem.models.base import Piece, ToolCall
 
 
 def chat(
@@ -182,20 +179,8 @@ def chat(
     # One reply can be passed on as it comes; of several, only the last is the answer.
     one_reply = resolved.max_loops == 1 and not resolved.tools
     stream = not (no_stream or json) and (one_reply or sys.stdout.isatty())
-    _end_orderly_on_signals()
-    with open_agent(tell) as opened:
-        _one_turn(opened, said, retry=retry, stream=stream, json=json, tell=tell)
-
-
-def _end_orderly_on_signals() -> None:
-    """Let SIGTERM and SIGHUP end the turn as Ctrl-C does: what has come of the reply is kept."""
-
-    def leave(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), leave)
+    with turn.ended_orderly(), open_agent(tell) as opened:
+        turn.take(opened, said, retry=retry, stream=stream, json=json, tell=tell)
 
 
 def _known(shelf: Workspace) -> str:
@@ -239,95 +224,3 @@ def _task(words: list[str], *, optional: bool) -> str:
     if not (said or optional):
         raise UsageError("nothing to say: give a TASK, pipe something in, or run it on a terminal")
     return said
-
-
-def _one_turn(
-    agent: Agent, task: str, *, retry: bool, stream: bool, json: bool, tell: Callable[[str], None]
-) -> None:
-    printer = _Printer() if stream else None
-    on_piece = printer.take if printer else _ignore
-
-    def on_result(call: ToolCall, result: str) -> None:
-        tell(approval.outcome(call, result))
-
-    answer = agent.retry(on_piece, on_result) if retry else agent.run(task, on_piece, on_result)
-    if json:
-        output.write_json(_as_json(agent, answer))
-    elif printer:
-        printer.end()
-        printer.check()
-    else:
-        output.write_text(f"{answer}\n")
-
-
-def _ignore(_piece: Piece) -> None:
-    """Take no notice of a piece."""
-
-
-def _as_json(agent: Agent, answer: str) -> dict[str, object]:
-    reply, run = agent.last_reply, agent.last_run
-    entry = next((turn.entry for turn in reversed(agent.short_memory.turns) if turn.entry), None)
-    return {
-        "agent": agent.agent_name,
-        "model": agent.model.name,
-        "reply": answer,
-        "id": entry.stamp if entry else None,
-        "finish": reply.finish or None,
-        "usage": {
-            "prompt_tokens": run.usage.prompt_tokens or None,
-            "completion_tokens": run.usage.completion_tokens or None,
-            "cached_tokens": run.usage.cached_tokens,
-            "cost": run.usage.cost,
-        },
-        "calls": run.calls,
-        "tool_calls": run.tool_calls,
-        "stopped": run.stopped or None,
-    }
-
-
-class _Printer:
-    """Writes replies to stdout as they arrive; a reader that goes away does not stop the turn from being kept."""
-
-    def __init__(self) -> None:
-        self._text = ""
-        self._gone = False
-        self._failure = ""
-        self._ended = False
-        self._visible = Visible() if sys.stdout.isatty() else None
-
-    def take(self, piece: Piece) -> None:
-        from agentmem.models.base import Finish, TextDelta
-
-        if isinstance(piece, TextDelta):
-            text = f"\n{piece.text}" if self._ended else piece.text
-            self._write(self._visible.feed(text) if self._visible else text)
-            self._ended = False
-        elif isinstance(piece, Finish) and self._text and not self._ended:
-            self.end()  # what a tool has to say on stderr begins a line of its own
-            self._ended = True
-
-    def end(self) -> None:
-        self._write(self._visible.flush() if self._visible else "")
-        self._write("" if self._text.endswith("\n") else "\n")
-
-    def check(self) -> None:
-        """Say that what was printed did not arrive.
-
-        Raises:
-            AgentMemError: stdout could not be written, and not because nobody reads it.
-        """
-        if self._failure:
-            raise AgentMemError(f"the reply is stored, but stdout cannot be written: {self._failure}")
-
-    def _write(self, text: str) -> None:
-        self._text = text or self._text
-        if self._gone:
-            return
-        try:
-            output.write(text)
-            sys.stdout.flush()
-        except OSError as error:
-            self._gone = True
-            self._failure = "" if isinstance(error, BrokenPipeError) else error.strerror or str(error)
-            # The interpreter flushes stdout once more when it ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -362,8 +362,12 @@ def test_a_run_or_a_compaction_inside_a_run_is_refused(provider: Provider) -> No
     assert results(provider) == [refusal] * 2
 
 
-def test_ctrl_c_in_a_tool_ends_the_command_and_leaves_a_whole_record(
-    provider: Provider, workspace: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("number", "limit"),
+    [(signal.SIGINT, ""), (signal.SIGINT, "100"), (signal.SIGTERM, ""), (signal.SIGTERM, "100")],
+)
+def test_a_signal_in_a_tool_ends_the_command_and_leaves_a_whole_record(
+    provider: Provider, workspace: Path, tmp_path: Path, number: signal.Signals, limit: str
 ) -> None:
     (tmp_path / "slow.py").write_text(
         "import sys, time\n"
@@ -372,21 +376,21 @@ def test_ctrl_c_in_a_tool_ends_the_command_and_leaves_a_whole_record(
         "    time.sleep(120)\n"
         "    return 'done'\n"
     )
-    for limit in ({}, {"AGENTMEM_TOOL_TIMEOUT": "100"}):
-        provider.answers.append(call("work"))
-        command = [*COMMAND, "chat", "Ada", "go", "-m", "gpt-4o", "--tool", "slow:work"]
-        with subprocess.Popen(
-            command, cwd=tmp_path, env=environment(**limit), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
-        ) as running:
-            assert running.stderr
-            for line in running.stderr:
-                if line == b"at work\n":
-                    break
-            running.send_signal(signal.SIGINT)
-            said = running.stderr.read().decode()
-            assert running.wait(60) == 130
-        assert "Traceback" not in said
-        assert stored(workspace)[-1] == ("Tool (work)", "error: interrupted by the user")
+    provider.answers.append(call("work"))
+    command = [*COMMAND, "chat", "Ada", "go", "-m", "gpt-4o", "--tool", "slow:work"]
+    variables = environment(AGENTMEM_TOOL_TIMEOUT=limit)
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=variables, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stderr
+        for line in running.stderr:
+            if line == b"at work\n":
+                break
+        running.send_signal(number)
+        said = running.stderr.read().decode()
+        assert running.wait(60) == 128 + number
+    assert "Traceback" not in said
+    assert stored(workspace)[-1] == ("Tool (work)", "error: interrupted by the user")
     provider.answers.append("fine")
     with Agent("Ada", "gpt-4o") as agent:
         assert agent.retry() == "fine"
