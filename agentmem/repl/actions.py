@@ -8,14 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentmem import forgetting, input_history
 from agentmem.display import visible_line
 from agentmem.entries import USER, parse
 from agentmem.errors import AgentMemError, NotFound, UsageError
 from agentmem.repl import views
-from agentmem.selection import Selection, any_of, pick_entry
+from agentmem.selection import Selection, any_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agentmem.entries import Entry
     from agentmem.memory import Memory
@@ -109,25 +110,40 @@ def forget(chat: Chat, argument: str) -> None:
     if not argument:
         raise UsageError("say what to forget: #N as /show numbers it, an id, or words of the text")
     memory = memory_of(chat)
-    if _ID.fullmatch(argument):
-        chosen = any_of([pick_entry(memory.read().entries, argument)])
-    else:
-        chosen = Selection(match=argument).accepts
-    found = memory.forget(lambda _file, entry: chosen(entry), dry_run=True)
-    if not found:
-        raise NotFound(f"nothing in memory or archives contains {argument!r}; nothing was removed")
-    for each in found:
+    wanted = (
+        forgetting.Wanted(entries=(argument,))
+        if _ID.fullmatch(argument)
+        else forgetting.Wanted(selection=Selection(match=argument))
+    )
+    plan = forgetting.plan(memory, wanted, input_history.load(memory.folder))
+    for each in plan.gone:
         chat.show([((views.DIM, f"{each.file}:"),), *views.brief_rows(each.entries, chat.width)])
-    if chat.ask("forget these for good? [y/N]") not in {"y", "yes"}:
+    sure = chat.ask("forget these for good? [y/N]") in {"y", "yes"}
+    drop = _summaries_to_drop(chat, plan) if sure else None
+    if drop is None:
         chat.say_line("nothing was removed")
         return
-    memory.forget(lambda _file, entry: chosen(entry))
-    chat.history.forget(text for each in found for text in (entry.text for entry in each.entries))
+    forgetting.carry_out(memory, plan, drop=drop)
+    chat.history.forget(plan.covers_line)
     chat.reload()
-    count = sum(len(each.entries) for each in found)
     chat.say_line(
-        f"forgot {views.counted(count, 'entry', 'entries')}; copies may remain in exports and backups"
+        f"forgot {views.counted(plan.count, 'entry', 'entries')}; copies may remain in exports, backups and "
+        "with the provider"
     )
+    for file, entry in forgetting.remains(memory, plan).entries[:_SHOWN]:
+        chat.say_line(f"still said in {file}: {views.brief(entry.text, 50)}")
+
+
+def _summaries_to_drop(chat: Chat, plan: forgetting.Plan) -> Sequence[tuple[str, Entry]] | None:
+    """Ask what becomes of the summaries made from what goes; None when the person answers neither."""
+    if not plan.summaries:
+        return ()
+    chat.show([((views.DIM, "summaries made from this:"),)])
+    chat.show(views.brief_rows([entry for _, entry in plan.summaries], chat.width))
+    answer = chat.ask("[d]rop or [k]eep them? (`agentmem forget` can have them made anew)")
+    if answer and "keep".startswith(answer):
+        return ()
+    return plan.summaries if answer and "drop".startswith(answer) else None
 
 
 def undo(chat: Chat, argument: str) -> None:

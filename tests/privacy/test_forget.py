@@ -441,3 +441,31 @@ def test_forgetting_the_agent_of_a_running_conversation_empties_it(
         agent.run("hello")
         assert CANARY not in provider.asked[-1].text
     assert traces(workspace, CANARY) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"), [("d", []), ("k", ["They spoke of red.", "They spoke of red and green."])]
+)
+def test_a_session_asks_about_summaries_too(
+    provider: Provider, workspace: Path, talk: Memory, answer: str, left: list[str]
+) -> None:
+    agree(workspace)
+    input_history.keep(talk.folder, "red apple")
+    input_history.keep(talk.folder, "/search red apple")
+    with on_terminal("chat", "Ada", "-m", "gpt-4o") as terminal:
+        terminal.wait_prompt()
+        terminal.send("/forget red apple\r")
+        terminal.wait_for("forget these for good?")
+        terminal.send("y\n")
+        terminal.wait_for("[d]rop or [k]eep them?")
+        terminal.send(f"{answer}\n")
+        terminal.wait_for("forgot 1 entry")
+        terminal.wait_prompt()
+        terminal.send("\x1b[A")
+        terminal.send("\x04")
+        terminal.send("\x03\x04")
+        assert terminal.wait_end() == 0
+    assert traces(talk.folder, "red apple") == []
+    said = dict.fromkeys(text for all_of in texts(talk).values() for text in all_of if "They spoke" in text)
+    assert [text.rpartition("\n")[2] for text in said] == left
+    assert not provider.asked
