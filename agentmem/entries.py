@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 TERMINATOR = b"\n\n---\n\n"
 CUT_OFF = "<!-- entry was not closed -->"
@@ -200,6 +200,30 @@ def find_last(content: bytes, count: int) -> int | None:
         if not count:
             return at + 1
     return None
+
+
+def parse_pieces(pieces: Iterable[bytes]) -> Iterator[Document]:
+    """Partition a file that comes in pieces, holding no more than a few entries at a time.
+
+    Yields:
+        Documents whose parts, joined, are the file; only the first has a header.
+    """
+    rest, base = b"", 0
+    waiting = bytearray()
+    for piece in pieces:
+        waiting += piece
+        if len(waiting) < len(rest):  # a long entry is not looked at again for every piece
+            continue
+        document = parse(rest + waiting, base)
+        waiting.clear()
+        if not document.entries:
+            rest = document.header
+            continue
+        # The last entry may go on in the next piece.
+        *whole, last = document.entries
+        yield Document(document.header, tuple(whole))
+        rest, base = last.raw, last.start
+    yield parse(rest + waiting, base)
 
 
 def make_entry(role: str, stamp: str, text: str, note: str = "") -> Entry:

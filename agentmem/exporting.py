@@ -7,7 +7,6 @@ from collections import deque
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from agentmem.entries import parse
 from agentmem.errors import AgentMemError, UsageError
 from agentmem.formats.exported import exported
 
@@ -24,20 +23,14 @@ if TYPE_CHECKING:
 def selected(memory: Memory, selection: Selection, *, archives: bool) -> Iterable[Exported]:
     """Return the chosen entries, oldest source first; one in several files comes once, with the newest."""
     names = [archive.name for archive in memory.archives()] if archives else []
-    newest = {
-        _digest(entry): name for name in [*names, ""] for entry in (_entries(memory, name) if names else ())
-    }
+    newest = {_digest(entry): name for name in [*names, ""] for entry in (memory.walk(name) if names else ())}
     chosen = (
         exported(entry, name)
         for name in [*names, ""]
-        for entry in _entries(memory, name)
+        for entry in memory.walk(name)
         if (not names or newest[_digest(entry)] == name) and selection.accepts(entry)
     )
     return chosen if selection.last is None else deque(chosen, maxlen=selection.last)
-
-
-def _entries(memory: Memory, name: str) -> tuple[Entry, ...]:
-    return parse(memory.read_archive(name)[1]).entries if name else memory.read().entries
 
 
 def _digest(entry: Entry) -> bytes:

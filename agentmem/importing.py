@@ -9,12 +9,12 @@ from datetime import timedelta
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING
 
-from agentmem.entries import format_stamp, parse, parse_stamp
+from agentmem.entries import format_stamp, parse_stamp
 from agentmem.errors import AgentMemError
 from agentmem.formats.registry import Left, open_import
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -123,14 +123,10 @@ class _Present:
     def __init__(self, memory: Memory) -> None:
         self._texts: dict[str, set[bytes]] = {}
         self._roles: set[tuple[str, str]] = set()
-        contents = [memory.read_archive(archive.name)[1] for archive in memory.archives()]
-        for content in [*contents, memory.read().raw if memory.exists() else b""]:
-            self._note(parse(content).entries)
-
-    def _note(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            self._texts.setdefault(entry.stamp, set()).add(_digest(entry))
-            self._roles.add((entry.role, entry.stamp))
+        for name in [*(archive.name for archive in memory.archives()), ""]:
+            for entry in memory.walk(name):
+                self._texts.setdefault(entry.stamp, set()).add(_digest(entry))
+                self._roles.add((entry.role, entry.stamp))
 
     def new(self, memory: Memory, taken: Taken, report: Report, *, exact: bool) -> Entry | None:
         """Return an entry as it is to be stored; None when it is here already, which is counted."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentmem.entries import make_entry, make_header
+from agentmem.entries import make_entry, make_header, parse
 from agentmem.errors import ImportRefused
 from agentmem.formats.registry import EXPORTS, Exported, Left, Taken, open_import
 
@@ -133,6 +133,16 @@ def test_chatgpt_takes_the_branch_last_shown(tmp_path: Path) -> None:
         "1969-07-20T20:18:45.500000+00:00",
     ]
     assert taken(path)[0].note == "imported from ChatGPT: Moon"
+
+
+def test_a_title_can_be_anything(tmp_path: Path) -> None:
+    title = "vector<int> --> <!-- x\n\x1b[31m 5 bytes"
+    path = written(tmp_path, [{**EDITED, "title": title}])
+    first = taken(path)[0]
+    assert first.note == "imported from ChatGPT: vector int -- !-- x [31m 5 bytes"
+    assert (
+        parse(make_entry(first.role, first.stamp, first.text, first.note).raw).entries[0].note == first.note
+    )
 
 
 def test_chatgpt_goes_back_to_an_older_branch_when_that_was_shown_last(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -75,9 +76,9 @@ def tool_role(name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text as it can stand in a heading: one line, printable, closing no comment."""
-    line = " ".join(text.split()).replace("-->", "->")
-    return "".join(character for character in line if character.isprintable())[:_NOTE_LENGTH].strip()
+    """Return a text as it can stand in a heading: one line, printable, neither opening nor closing a comment."""
+    line = "".join(character for character in text if character.isprintable() or character.isspace())
+    return " ".join(re.sub("[<>]", " ", line).split())[:_NOTE_LENGTH].strip()
 
 
 def branch(parents: Mapping[str, object], leaf: Node) -> Iterator[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentmem.entries import header_field, make_entry, parse
+from agentmem.entries import header_field, make_entry, parse_pieces
 from agentmem.formats.exported import encodable
-from agentmem.formats.imported import Left, Taken
+from agentmem.formats.imported import Left, Taken, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentmem.entries import Entry
     from agentmem.formats.exported import Exported
     from agentmem.formats.imported import Result
     from agentmem.formats.source import Source
@@ -27,7 +26,7 @@ def write(entries: Iterable[Exported], agent: str) -> Iterator[str]:
     for entry in entries:
         # A heading somebody typed may hold what `make_entry` refuses in one of its own.
         role = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in entry.role.strip())
-        note = entry.note.replace("-->", "").strip()
+        note = plain(entry.note)
         yield make_entry(role, encodable(entry.stamp), entry.text, note).raw.decode("utf-8", "replace")
 
 
@@ -44,31 +43,15 @@ def read(source: Source, agent: str) -> Iterator[Result]:
     """
     former = ""
     found = False
-    for entry in _entries(source):
-        if isinstance(entry, bytes):
-            former = _SUFFIX.sub("", header_field(entry, "Conversation"))
-            continue
-        found = True
-        if entry.aside.strip():
-            yield Left("remarks between entries")
-        yield Taken(agent if entry.role == former else entry.role, entry.stamp, entry.text, entry.note)
+    with source.opened() as file:
+        for document in parse_pieces(iter(lambda: file.read(_CHUNK), b"")):
+            if document.header:
+                former = _SUFFIX.sub("", header_field(document.header, "Conversation"))
+            for entry in document.entries:
+                found = True
+                if entry.aside.strip():
+                    yield Left("remarks between entries")
+                role = agent if entry.role == former else entry.role
+                yield Taken(role, entry.stamp, entry.text, entry.note)
     if not found:
         raise source.refused("no entry begins anywhere (### Role — timestamp)")
-
-
-def _entries(source: Source) -> Iterator[bytes | Entry]:
-    """Yield the header, then every entry, holding no more than a few entries at a time."""
-    with source.opened() as file:
-        rest, headed = b"", False
-        while piece := file.read(max(_CHUNK, len(rest))):
-            document = parse(rest + piece)
-            if not document.entries:
-                rest = document.header
-                continue
-            if not headed:
-                yield document.header
-                headed = True
-            # The last one may go on in the next piece.
-            yield from document.entries[:-1]
-            rest = document.entries[-1].raw
-        yield from parse(rest).entries

@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from agentmem.durable import Folder, close, read_at, reading, sync, write_all, writing
-from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
+from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, parse_pieces, storable
 from agentmem.errors import AgentMemError
 from agentmem.locking import COMPACTION_LOCK, locked
 from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
 from agentmem.memory.parts import drop_parts, read_parts, write_part
-from agentmem.memory.reading import Changes, Cursor, Glance, count_before, digest, glance, read_tail
+from agentmem.memory.reading import (
+    Changes,
+    Cursor,
+    Glance,
+    count_before,
+    digest,
+    glance,
+    pieces_of,
+    read_tail,
+)
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
 if TYPE_CHECKING:
@@ -376,6 +385,26 @@ class Memory:
         archive = pick_archive(self.archives(), name)
         with Folder.open(archive.path.parent) as shelf, reading(archive.path):
             return archive, shelf.read(archive.name)
+
+    def walk(self, archive: str = "") -> Iterator[Entry]:
+        """Yield the entries of MEMORY.md, or of an archive, as they are now, in little memory.
+
+        Args:
+            archive: the archive's whole name; "" is MEMORY.md, and none when there is no such file.
+
+        Raises:
+            MemoryUnreadable: it cannot be read.
+        """
+        if not (archive or self.exists()):
+            return
+        with ExitStack() as stack:
+            with self._steady() as folder:
+                shelf = stack.enter_context(folder.child(ARCHIVE_FOLDER)) if archive else folder
+                fd = stack.enter_context(shelf.opened(archive or MEMORY_FILE, os.O_RDONLY))
+                size = os.fstat(fd).st_size
+            with reading(self.folder / ARCHIVE_FOLDER / archive if archive else self.path):
+                for document in parse_pieces(pieces_of(fd, size)):
+                    yield from document.entries
 
     # Inside
 

@@ -16,6 +16,7 @@ from agentmem.entries import (
     make_entry,
     make_header,
     parse,
+    parse_pieces,
     storable,
 )
 
@@ -107,6 +108,16 @@ def test_any_bytes_are_partitioned_and_put_together_again(content: bytes) -> Non
         assert parse(entry.raw).entries[0].text == entry.text
         at = entry.end
     assert count_headings(content, len(content)) == len(document.entries)
+
+
+@given(files, st.integers(1, 40))
+def test_bytes_in_pieces_are_partitioned_as_the_whole(content: bytes, size: int) -> None:
+    pieces = [content[start : start + size] for start in range(0, len(content), size)]
+    documents = list(parse_pieces(pieces))
+    whole = parse(content)
+    assert b"".join(document.raw for document in documents) == content
+    assert [entry for document in documents for entry in document.entries] == list(whole.entries)
+    assert b"".join(document.header for document in documents) == whole.header
 
 
 @given(files, built)
