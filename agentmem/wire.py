@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from agentmem.models.base import Message
+from agentmem.tools import NO_RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +64,7 @@ def bounded(text: str, limit: int) -> str:
     if len(content) <= limit:
         return text
     head = content[: limit * 2 // 3].decode("utf-8", "ignore")
-    tail = content[-(limit // 3) :].decode("utf-8", "ignore")
+    tail = content[len(content) - limit // 3 :].decode("utf-8", "ignore")
     left_out = len(text) - len(head) - len(tail)
     return f"{head}\n[… {left_out} characters left out here; the memory has the whole text …]\n{tail}"
 
@@ -105,7 +106,7 @@ def _answered(lines: list[Line]) -> list[Line]:
             if place is None:
                 ordered.append(Line("user", f"Result of a tool: {line.content}"))
             else:
-                ordered[place] = line
+                ordered[place] = line if line.content else replace(line, content=NO_RESULT)
             continue
         ordered.append(line)
         for call in line.tool_calls:
