@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentmem.memory.history import Chapter
     from agentmem.repl.region import Line
 
+_BOLD, _DIM, _GREEN = "1", "2", "32"
 _BYTES_PER_TOKEN = 4
 _MOST_BARS = 200
 """Agents for which the context length is looked up; the list of more is too long to be looked at."""
@@ -43,7 +44,9 @@ def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool
     canvas = Canvas(colour=output.colour())
     width, now = shutil.get_terminal_size().columns, None if exact else datetime.now().astimezone()
     _print(
-        row for number, entry in chosen for row in views.entry_rows(number, entry, agent, canvas, width, now)
+        row
+        for number, entry in chosen
+        for row in (*views.entry_rows(number, entry, agent, canvas, width, now), ())
     )
 
 
@@ -55,7 +58,7 @@ def show_agents(rows: Sequence[tuple[Path, int, int, int, Entry | None]], *, exa
         when = _when(last.when, exact=exact) if last else "never"
         context = _context(size // _BYTES_PER_TOKEN, length)
         cells.append([folder.name, str(entries), context, output.human_size(size), str(archives or ""), when])
-    _print_table(cells, right={1, 3, 4})
+    _print_table(cells, right={1, 3, 4}, styles={0: _BOLD, 2: _GREEN, 5: _DIM})
 
 
 def show_archives(chapters: Sequence[Chapter], *, exact: bool) -> None:
@@ -65,7 +68,7 @@ def show_archives(chapters: Sequence[Chapter], *, exact: bool) -> None:
         until = _when(chapter.last.when, exact=exact) if chapter.last else "never"
         archive, gain = chapter.archive, output.gain(chapter.before, chapter.after)
         cells.append([archive.name, str(chapter.entries), output.human_size(archive.size), gain, until])
-    _print_table(cells, right={1, 2, 3})
+    _print_table(cells, right={1, 2, 3}, styles={0: _BOLD, 4: _DIM})
 
 
 def _when(when: datetime, *, exact: bool) -> str:
@@ -96,7 +99,7 @@ def _context_length(folder: Path) -> int | None:
         return None
 
 
-def _print_table(cells: list[list[str]], right: set[int]) -> None:
+def _print_table(cells: list[list[str]], right: set[int], styles: dict[int, str]) -> None:
     from prompt_toolkit.utils import get_cwidth
 
     from agentmem.display import visible_line
@@ -109,7 +112,7 @@ def _print_table(cells: list[list[str]], right: set[int]) -> None:
         for at, cell in enumerate(row):
             gap = " " * (widths[at] - get_cwidth(cell))
             text = f"{gap}{cell}" if at in right else f"{cell}{gap}"
-            style = "2" if not number else "1" if not at else "2" if at == len(row) - 1 else ""
+            style = styles.get(at, "") if number else _DIM
             runs.append((style, text if at == len(row) - 1 else f"{text}  "))
         rows.append(tuple(runs))
     _print(rows)

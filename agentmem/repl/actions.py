@@ -58,8 +58,14 @@ def show(chat: Chat, argument: str) -> None:
     entries, before = memory_of(chat).tail(int(argument or _SHOWN))
     if not entries:
         chat.say_line("nothing remembered yet")
-    for number, entry in enumerate(entries, before + 1):
-        chat.show(views.entry_rows(number, entry, chat.name, chat.canvas, chat.width))
+    _print_entries(chat, entries, before + 1)
+
+
+def _print_entries(chat: Chat, entries: Iterable[Entry], first: int) -> None:
+    now = datetime.now().astimezone()
+    for number, entry in enumerate(entries, first):
+        rows = views.entry_rows(number, entry, chat.name, chat.canvas, chat.width, now)
+        chat.show(rows if number == first else [(), *rows])
 
 
 def archives(chat: Chat, argument: str) -> None:
@@ -67,8 +73,7 @@ def archives(chat: Chat, argument: str) -> None:
     memory = memory_of(chat)
     if argument:
         _, content = memory.read_archive(argument)
-        for number, entry in enumerate(parse(content).entries, 1):
-            chat.show(views.entry_rows(number, entry, chat.name, chat.canvas, chat.width))
+        _print_entries(chat, parse(content).entries, 1)
         return
     found = memory.archives()
     if not found:
@@ -93,8 +98,9 @@ def search(chat: Chat, argument: str) -> None:
     hits = Search(memory_of(chat).folder).find(argument, limit=_SHOWN)
     if not hits:
         chat.say_line("nothing found")
-    for hit in hits:
-        chat.show(views.hit_rows(parse_query(argument), hit, chat.width))
+    for number, hit in enumerate(hits):
+        rows = views.hit_rows(parse_query(argument), hit, chat.width)
+        chat.show([(), *rows] if number else rows)
 
 
 # Changing what is remembered

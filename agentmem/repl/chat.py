@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from agentmem.display import visible, visible_line
+from agentmem.display import visible
 from agentmem.errors import AgentMemError
 from agentmem.repl import views
 from agentmem.repl.bar import Fragment, Gauge, bar
@@ -187,8 +187,7 @@ class Chat:
             return
         entries = agent.short_memory.preloaded
         now = datetime.now().astimezone()
-        rows = views.greeting_rows(entries, agent.meter.roughly, len(memory.archives()), now)
-        self.show(rows, self._notices)
+        self.say_line(views.greeting(entries, agent.meter.roughly, len(memory.archives()), now))
 
     # The screen
 
@@ -262,7 +261,7 @@ class Chat:
 
     def say_line(self, text: str, style: str = views.DIM) -> None:
         """Print one line of ours."""
-        self.show([((style, visible_line(text)),)], self._notices)
+        self.show(views.wrapped(text, style, self.width), self._notices)
 
     def notice(self, message: str) -> None:
         """Tell the person something, wherever the cursor is; may come from any thread."""

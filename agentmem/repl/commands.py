@@ -60,7 +60,7 @@ def run(chat: Chat, line: str) -> None:
     name, _, argument = line[1:].strip().partition(" ")
     command = TABLE.get(name)
     if command is None:
-        near = difflib.get_close_matches(name, TABLE, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name, TABLE, n=1, cutoff=0.6)
         hint = f"did you mean /{near[0]}?" if near else "/help lists the commands"
         raise UsageError(f"no command /{name}; {hint} (// at the start sends a slash)")
     if argument.strip() and not command.argument:

@@ -60,7 +60,7 @@ def entry_rows(
     text = f"{entry.text}\n\n{entry.aside.strip()}" if entry.aside.strip() else entry.text
     from agentmem.repl.flow import drawn
 
-    return [heading, *drawn(canvas, visible(text), width), ()]
+    return [heading, *drawn(canvas, visible(text), width)]
 
 
 def tokens_rows(meter: Meter, threshold: float | None, usage: Usage) -> list[Line]:
@@ -102,16 +102,21 @@ def compaction_rows(report: Compaction) -> list[Line]:
     return [(("32", f"{short(report.before)} → {short(report.after)} tokens"), (DIM, where))]
 
 
-def greeting_rows(entries: Sequence[Entry], used: int, archives: int, now: datetime) -> list[Line]:
-    """Return what was loaded, in one row."""
+def greeting(entries: Sequence[Entry], used: int, archives: int, now: datetime) -> str:
+    """Return what was loaded."""
     if not entries and not archives:
-        return [((DIM, "new agent: nothing remembered yet"),)]
+        return "new agent: nothing remembered yet"
     parts = [f"{counted(len(entries), 'entry', 'entries')} loaded", f"~{short(used)} tokens"]
     if entries:
         parts.append(f"last seen {ago(entries[-1].when, now)}")
     if archives:
         parts.append(f"{counted(archives, 'archive')}: /archives")
-    return [((DIM, " · ".join(parts)),)]
+    return " · ".join(parts)
+
+
+def wrapped(text: str, style: str, width: int) -> list[Line]:
+    """Return a line of ours as rows, safe for a terminal."""
+    return [((style, row),) for row in textwrap.wrap(visible_line(text), max(12, width)) or [""]]
 
 
 def counted(count: int, one: str, more: str = "") -> str:
@@ -163,4 +168,4 @@ def hit_rows(query: Query, hit: Hit, width: int) -> list[Line]:
     rows.append((*runs, ("", visible_line(text[done:]))))
     if hit.after:
         rows.append(((DIM, f"  {visible_line(hit.after.role)}: {brief(hit.after.text, width - 20)}"),))
-    return [*rows, ()]
+    return rows
