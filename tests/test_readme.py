@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TEXT = README.read_text(encoding="utf-8")
 _VARYING = [
+    (re.compile(r"~[\d.]+k?"), "<tokens>"),
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d"), "<time>"),
     (re.compile(r"history_[\d_-]+\.md"), "<archive>"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d"), "<minute>"),

@@ -117,7 +117,12 @@ def gain(before: int, after: int | None) -> str:
     """Return what a compaction made of so many bytes: `~12.4k → 2.1k tokens`, or "" when it is unknown."""
     if after is None:
         return ""
-    return f"~{human_count(before // _BYTES_PER_TOKEN)} → {human_count(after // _BYTES_PER_TOKEN)} tokens"
+    return f"~{human_count(tokens_of(before))} → {human_count(tokens_of(after))} tokens"
+
+
+def tokens_of(size: int) -> int:
+    """Return the tokens of so many bytes of ordinary text, roughly: counting takes a vocabulary."""
+    return size // _BYTES_PER_TOKEN
 
 
 def human_time(when: datetime) -> str:

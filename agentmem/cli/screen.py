@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from agentmem.repl.region import Line
 
 _BOLD, _DIM, _GREEN = "1", "2", "32"
-_BYTES_PER_TOKEN = 4
 _MOST_BARS = 200
 """Agents for which the context length is looked up; the list of more is too long to be looked at."""
 _BAR_CELLS = 12
@@ -56,7 +55,7 @@ def show_agents(rows: Sequence[tuple[Path, int, int, int, Entry | None]], *, exa
     cells = [["agent", "entries", "context", "size", "archives", "last used"]]
     for (folder, entries, size, archives, last), length in zip(rows, lengths, strict=True):
         when = _when(last.when, exact=exact) if last else "never"
-        context = _context(size // _BYTES_PER_TOKEN, length)
+        context = _context(output.tokens_of(size), length)
         cells.append([folder.name, str(entries), context, output.human_size(size), str(archives or ""), when])
     _print_table(cells, right={1, 3, 4}, styles={0: _BOLD, 2: _GREEN, 5: _DIM})
 

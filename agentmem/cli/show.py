@@ -136,7 +136,8 @@ def list_agents(workspace: Workspace, *, json: bool, exact: bool) -> None:
     rows = [_agent_row(workspace.agents / name) for name in workspace.names()]
     if json:
         found = [
-            {"agent": folder.name, "entries": count, "size": size, "archives": archives}
+            {"agent": folder.name, "entries": count, "tokens": output.tokens_of(size), "size": size}
+            | {"archives": archives}
             | {"last": last.stamp if last else None}
             for folder, count, size, archives, last in rows
         ]
@@ -146,7 +147,7 @@ def list_agents(workspace: Workspace, *, json: bool, exact: bool) -> None:
     elif screen.wanted():
         screen.show_agents(rows, exact=exact)
     else:
-        output.write(output.table(map(_as_text, rows), right=("entries", "size", "archives")))
+        output.write(output.table(map(_as_text, rows), right=("entries", "tokens", "size", "archives")))
 
 
 def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:
@@ -154,6 +155,7 @@ def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:
     return {
         "agent": visible_line(folder.name),
         "entries": str(count),
+        "tokens": f"~{output.human_count(output.tokens_of(size))}",
         "size": output.human_size(size),
         "archives": str(archives),
         "last entry": last.stamp[:16].replace("T", " ") if last else "",
