@@ -6,8 +6,9 @@ import json
 import threading
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp, free_text, storable
+from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp, free_text, parse, storable
 from agentmem.errors import UsageError
+from agentmem.memory.reading import Cursor
 from agentmem.memory.store import now
 from agentmem.turns import INTERRUPTED, TOOL_ROLE, Turn
 from agentmem.wire import Line, bounded, chat_messages, fenced
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentmem.entries import Entry
-    from agentmem.memory import Changes, Cursor, Memory, Snapshot
+    from agentmem.memory import Changes, Memory, Snapshot
     from agentmem.models.base import Message, ToolCall
 
 __all__ = ["INTERRUPTED", "PRELOAD_MARK", "Conversation", "HistoryItem", "Turn"]
@@ -82,6 +83,8 @@ class Conversation:
         self._preload = Document(b"", ())
         self._cursor: Cursor | None = None
         self._turns: list[Turn] = []
+        self._written: list[Entry] = []
+        self._missing: tuple[Entry, ...] = ()
         self._lock = threading.RLock()
         self.generation = 0
         self.result_bytes: int | None = None
@@ -192,6 +195,7 @@ class Conversation:
             stamp = entry.stamp if entry else format_stamp(self._clock())
             turn = Turn(role, text, stamp, entry, note, tool_calls, tool_call_id)
             self._turns.append(turn)
+            self._written += [entry] if entry else []
             return turn
 
     def refresh(self) -> Literal["none", "appended", "edited"]:
@@ -205,7 +209,32 @@ class Conversation:
         if not self._memory or not self._cursor:
             return "none"
         with self._lock:
-            return self._take_in(self._memory.changes(self._cursor))
+            changes = self._memory.changes(self._cursor)
+            if changes.kind == "edited" or (changes.kind == "appended" and self._missing):
+                self._missing = tuple(self._memory.missing(self._written))
+            return self._take_in(changes)
+
+    @property
+    def missing(self) -> tuple[Entry, ...]:
+        """Entries this process wrote that are gone, though nobody forgot them: an older copy was saved over them.
+
+        Empty until `refresh` has seen it. `put_back` or `let_go` settles it.
+        """
+        return self._missing
+
+    def put_back(self) -> None:
+        """Append the missing entries again, under the ids they had; errors as `add`."""
+        with self._lock:
+            if self._memory and self._missing:
+                self._memory.put_back(self._missing)
+                self._missing = ()
+                self.refresh()
+
+    def let_go(self) -> None:
+        """Take it that the missing entries were removed on purpose."""
+        with self._lock:
+            self._written = [entry for entry in self._written if entry not in self._missing]
+            self._missing = ()
 
     def _take_in(self, changes: Changes) -> Literal["none", "appended", "edited"]:
         self._cursor = changes.cursor
@@ -349,7 +378,8 @@ class Conversation:
         fold = self._memory.fold(
             self._cursor.snapshot(), summary, [turn.entry for turn in kept if turn.entry]
         )
-        document, self._cursor = self._memory.load()
+        # What was written is known: reading it again could only fail.
+        document, self._cursor = parse(fold.content), Cursor(fold.content, None)
         self._preload = Document(document.header, ())
         self._turns = [Turn.of(fold.summary), *kept]
         stored = {turn.timestamp for turn in self._turns if turn.entry}

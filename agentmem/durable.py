@@ -35,6 +35,16 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _CHUNK = 1 << 20
+# What file systems without hard links (FAT, some network and FUSE ones) and Android answer.
+_NO_LINKS = {
+    errno.EPERM,
+    errno.EACCES,
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+    errno.ENOTSUP,
+    errno.EMLINK,
+    errno.EINVAL,
+}
 # Windows refuses to replace a file that somebody has open, such as a reader or a virus scanner.
 _RENAME_WAITS = (0.01, 0.05, 0.25, 1.0) if os.name == "nt" else ()
 
@@ -283,19 +293,21 @@ class Folder:
                 self.remove(name)
 
     def _link(self, name: str, other: str) -> bool:
-        """Give a file a second name; returns False where that is impossible.
+        """Give a file a second name; returns False without such a file, or where files have but one name.
 
         Raises:
-            FileExistsError: the other name is taken.
+            OSError: FileExistsError when the other name is taken, else as the system says.
         """
         source, dir_fd = self._at(name)
         target, _ = self._at(other)
         try:
             os.link(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=not _LINKS_LINKS)
-        except FileExistsError:
-            raise
-        except OSError:  # no such file, or a file system without hard links
+        except FileNotFoundError:
             return False
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                return False
+            raise
         return True
 
     def rename(self, name: str, other: str) -> None:
@@ -365,6 +377,32 @@ def _open_folder(path: str | Path, dir_fd: int | None) -> int:
         if stat.S_ISLNK(os.stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
         raise
+
+
+def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool) -> None:
+    """Write a file somewhere else than in a memory, mode 0600: whole, or not at all.
+
+    Args:
+        path: where; links are followed.
+        pieces: the content.
+        overwrite: put it in the place of what is there. A device or a pipe is written to.
+
+    Raises:
+        MemoryUnwritable: nothing was written; its cause is FileExistsError when something is there.
+    """
+    target = os.path.realpath(path) if overwrite else os.path.abspath(path)
+    with writing(path):
+        if overwrite and os.path.exists(target) and not os.path.isfile(target):
+            fd = os.open(target, os.O_WRONLY | _CLOEXEC | _BINARY)
+            try:
+                for piece in pieces:
+                    write_all(fd, piece)
+            finally:
+                os.close(fd)
+            return
+        parent, name = os.path.split(target)
+        with Folder(path.parent, _open_folder(os.path.realpath(parent), None)) as folder:
+            (folder.replace if overwrite else folder.publish)(name, pieces)
 
 
 def _temporary_name() -> str:

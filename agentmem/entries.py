@@ -312,6 +312,15 @@ def format_stamp(when: datetime) -> str:
     return when.isoformat(timespec="microseconds")
 
 
+def is_stamp(stamp: str) -> bool:
+    """Whether a timestamp is one."""
+    try:
+        datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+    except ValueError:
+        return False
+    return True
+
+
 def parse_stamp(stamp: str) -> datetime:
     """Read a timestamp; one without an offset is local time, one that is no date is the epoch's start."""
     try:

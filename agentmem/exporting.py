@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from agentmem.errors import AgentMemError, UsageError
+from agentmem import durable
+from agentmem.errors import MemoryUnwritable, UsageError
 from agentmem.formats.exported import exported
 
 if TYPE_CHECKING:
@@ -48,13 +48,11 @@ def write_file(target: Path, pieces: Iterator[str], *, force: bool = False) -> N
 
     Raises:
         UsageError: the file exists.
-        AgentMemError: it cannot be written.
+        MemoryUnwritable: it cannot be written; what was there stands.
     """
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
     try:
-        with os.fdopen(os.open(target, flags, 0o600), "w", encoding="utf-8", newline="") as file:
-            file.writelines(pieces)
-    except FileExistsError:
-        raise UsageError(f"{target} exists; --force overwrites it") from None
-    except OSError as error:
-        raise AgentMemError(f"cannot write {target}: {error.strerror}") from error
+        durable.write_file(target, (piece.encode() for piece in pieces), overwrite=force)
+    except MemoryUnwritable as error:
+        if isinstance(error.__cause__, FileExistsError):
+            raise UsageError(f"{target} exists; --force overwrites it") from None
+        raise

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from agentmem.durable import Folder, close, read_at
 from agentmem.errors import FolderLocked, MemoryUnwritable
+from agentmem.mounts import Mount, mount_of
 from agentmem.workspace import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
@@ -21,7 +23,12 @@ COMPACTION_LOCK = "compacting.lock"
 
 _IN_USE = "is in use by"
 _POLL = 0.005  # seconds between two tries; a holder usually leaves after one fsync
+_PATIENCE = 1.0  # seconds a lock call may take at least, however short the wait for a holder is
 _PID_WIDTH = 20
+_ADVICE = (
+    '; move the workspace (--workspace), or, if no other process uses it, set lock = "none" '
+    "in its agent.toml (AGENTMEM_LOCK=none)"
+)
 _UNSUPPORTED = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
 
 
@@ -74,22 +81,19 @@ def _open(folder: Folder, name: str, *, create: bool) -> int:
 
 
 def _acquire(fd: int, folder: Folder, timeout: float, busy: str) -> None:
-    from filelock import lock_descriptor
-
+    mount = mount_of(str(folder.path))
     deadline = time.monotonic() + timeout
     try:
-        while not lock_descriptor(fd, blocking=False):
+        while not _try(fd, mount, timeout):
             if time.monotonic() >= deadline:
                 holder = read_at(fd, 0, _PID_WIDTH).decode("ascii", "replace").strip() or "unknown"
                 raise FolderLocked(f"{folder.path} {busy} process {holder}; try again when that has ended")
             time.sleep(_POLL)
     except OSError as error:
+        why = error.strerror or str(error)
         if error.errno in _UNSUPPORTED:
-            raise MemoryUnwritable(
-                f"the file system of {folder.path} has no file locks; move the workspace (--workspace) to one "
-                "that has"
-            ) from error
-        raise MemoryUnwritable(f"cannot lock {folder.path}: {error.strerror}") from error
+            why = f"the file system ({mount}) has no file locks"
+        raise MemoryUnwritable(f"cannot lock {folder.path}: {why}{_ADVICE}") from error
     # The pid is a courtesy to whoever waits; a full disk must not stop the work itself. It has a fixed
     # width and is left alone where it stands already: a file that grows would double the cost of a sync.
     mine = f"{os.getpid():<{_PID_WIDTH}}".encode()
@@ -97,3 +101,34 @@ def _acquire(fd: int, folder: Folder, timeout: float, busy: str) -> None:
         if read_at(fd, 0, _PID_WIDTH) != mine:
             os.lseek(fd, 0, os.SEEK_SET)
             os.write(fd, mine)
+
+
+def _try(fd: int, mount: Mount, timeout: float) -> bool:
+    """Try to lock, without waiting for another holder.
+
+    A call that "does not block" does block while a file server is away, so that it gets a thread of its
+    own where the file system is not known to be local.
+
+    Raises:
+        OSError: the system refuses, or does not answer.
+    """
+    from filelock import lock_descriptor
+
+    if mount.local or os.name == "nt":
+        return lock_descriptor(fd, blocking=False)
+    answers: list[bool | OSError] = []
+
+    def ask() -> None:
+        try:
+            answers.append(lock_descriptor(fd, blocking=False))
+        except OSError as error:
+            answers.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(max(timeout, _PATIENCE))
+    if not answers:
+        raise OSError(errno.ETIMEDOUT, f"the file system ({mount}) does not answer the lock call")
+    if isinstance(answers[0], OSError):
+        raise answers[0]
+    return answers[0]

@@ -202,6 +202,11 @@ class Settings:
     lock_timeout: float = _setting(
         10.0, _number(0), "seconds to wait for another process to release the folder"
     )
+    lock: str = _setting(
+        "file",
+        _one_of("file", "none"),
+        "how processes keep out of each other's way: file, or none where the file system has no locks",
+    )
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     unapproved: tuple[Unapproved, ...] = field(default=(), repr=False)
 

@@ -19,10 +19,13 @@ MEMORY_FILE = "MEMORY.md"
 ARCHIVE_FOLDER = "archive"
 PRIVATE_FOLDER = ".agentmem"
 INDEX_FILE = "index.db"
+FORGOTTEN_FILE = "forgotten"
 INPUT_HISTORY = "history"
 RETENTION_FILE = "retention"
 SUMMARY_PARTS = "summary-parts.json"
 AGENT_SETTINGS = "agent.toml"
+DELETED_PREFIX = ".deleted-"
+"""How the name of an agent's folder begins while it is being deleted."""
 
 NAME_LENGTH = 64
 """Characters an agent's name may have, at most."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from agentmem.compressor import Compaction, ContextCompressor
     from agentmem.conversation import Turn
+    from agentmem.entries import Entry
     from agentmem.models.base import Model, Piece, ToolCall
     from agentmem.settings import Loops, Settings
     from agentmem.tokens import Meter
@@ -115,6 +116,7 @@ class Agent:
         self._toolbox = Toolbox([*tools, *map(load, self.settings.tools)], timeout=self.settings.tool_timeout)
         self._model, self._given = model, model is not None
         self._running = False
+        self.on_missing: Callable[[tuple[Entry, ...]], bool] | None = None
         self._lock = threading.RLock()
         self.short_memory = Conversation(
             agent_name,
@@ -275,9 +277,29 @@ class Agent:
         kind = self.short_memory.refresh()
         if kind == "edited":
             self.notice(f"{self.short_memory.memory_md_path} was edited; it was read again, whole")
+            self._offer_missing()
         if self._window:
             self._window.catch_up()
         return kind
+
+    def _offer_missing(self) -> None:
+        """Say that entries of this session are gone from MEMORY.md, and put them back if that is wanted."""
+        missing = self.short_memory.missing
+        if not missing:
+            return
+        count = f"{len(missing)} {'entry' if len(missing) == 1 else 'entries'}"
+        self.notice(
+            f"{count} of this session, {missing[0].stamp} first, no longer in "
+            f"{self.short_memory.memory_md_path}: an older copy was saved over what is new, or somebody "
+            "removed them"
+        )
+        if self.on_missing is None:
+            self.notice("short_memory.put_back() brings them back, short_memory.let_go() leaves them out")
+        elif self.on_missing(missing):
+            self.short_memory.put_back()
+            self.notice(f"put {count} back at the end")
+        else:
+            self.short_memory.let_go()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -24,6 +24,7 @@ def memory_for(folder: Path, settings: Settings, clock: Callable[[], datetime]) 
         folder,
         clock=clock,
         lock_timeout=settings.lock_timeout,
+        lock=settings.lock,
         redact=redact if settings.redact else str,
     )
 

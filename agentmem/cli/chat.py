@@ -152,7 +152,7 @@ def chat(
 
         # The model first: a name or a key that is wrong must not leave an empty agent behind.
         model = models.open_model(resolved) if resolved.model else None
-        return Agent(
+        opened = Agent(
             agent,
             workspace_dir=workspace,
             model=model,
@@ -160,6 +160,8 @@ def chat(
             confirm=approval.confirm_calls(yes=yes, tell=notice),
             notice=notice,
         )
+        opened.on_missing = _wants_back
+        return opened
 
     words = " ".join(task or [])
     conversation = not (words or retry) and sys.stdin.isatty()
@@ -181,6 +183,11 @@ def chat(
     stream = not (no_stream or json) and (one_reply or sys.stdout.isatty())
     with turn.ended_orderly(), open_agent(tell) as opened:
         turn.take(opened, said, retry=retry, stream=stream, json=json, tell=tell)
+
+
+def _wants_back(_missing: object) -> bool:
+    """Ask whether entries that vanished shall come back; with nobody to ask, nothing is lost."""
+    return not output.interactive() or output.confirm("put them back?", "")
 
 
 def _known(shelf: Workspace) -> str:

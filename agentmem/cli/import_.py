@@ -33,7 +33,9 @@ def import_(
     """Take the conversations in FILE into the memory of AGENT: all that is new, or nothing."""
     folder = Workspace(settings.workspace_root(workspace)).folder(agent)
     chosen = settings.load(agent_folder=folder)
-    memory = Memory(folder, lock_timeout=chosen.lock_timeout, redact=redact if chosen.redact else str)
+    memory = Memory(
+        folder, lock_timeout=chosen.lock_timeout, lock=chosen.lock, redact=redact if chosen.redact else str
+    )
     report = import_file(memory, file, agent, dry_run=dry_run)
     if json:
         output.write_json(

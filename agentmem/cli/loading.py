@@ -27,6 +27,7 @@ COMMANDS = {
     "forget": "Remove entries from the memory of AGENT for good.",
     "search": "Find entries in the memory and the archives of AGENT.",
     "export": "Write the memory of AGENT in another format.",
+    "doctor": "Check the files of AGENT, or of all agents.",
     "import": "Take conversations from a file into the memory of AGENT.",
 }
 """What `--help` says of each command. Its module here and its function have its name."""

@@ -73,6 +73,7 @@ def take(
         tell(approval.outcome(call, result))
 
     answer = agent.retry(on_piece, on_result) if retry else agent.run(task, on_piece, on_result)
+    agent.refresh()  # whoever saved an older copy meanwhile took this turn with it
     if json:
         output.write_json(_as_json(agent, answer))
     elif printer:

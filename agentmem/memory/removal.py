@@ -10,7 +10,15 @@ from agentmem import input_history
 from agentmem.durable import ARCHIVE_MODE, FILE_MODE
 from agentmem.entries import parse
 from agentmem.memory.archives import list_archives
-from agentmem.workspace import ARCHIVE_FOLDER, INPUT_HISTORY, MEMORY_FILE, PRIVATE_FOLDER, RETENTION_FILE
+from agentmem.memory.tombstones import bury
+from agentmem.workspace import (
+    ARCHIVE_FOLDER,
+    FORGOTTEN_FILE,
+    INPUT_HISTORY,
+    MEMORY_FILE,
+    PRIVATE_FOLDER,
+    RETENTION_FILE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 _TELLING = 8
 """Characters from which a text that stands inside another says the same thing."""
-_TEXTLESS = frozenset({"lock", RETENTION_FILE, INPUT_HISTORY})
+_TEXTLESS = frozenset({"lock", RETENTION_FILE, FORGOTTEN_FILE, INPUT_HISTORY})
 """What `.agentmem` has without any text of the conversation, and the input history, which is scrubbed."""
 _LOCK_SUFFIX = ".lock"
 
@@ -64,9 +72,13 @@ def forget(
     Raises:
         OSError: the file being rewritten is as it was; those before it are done.
     """
-    gone = []
+    gone: list[Forgotten] = []
     if not dry_run:
-        drop_derived(folder)
+        meant = forget(folder, chosen, dry_run=True)
+        said = {entry.text.strip() for each in meant for entry in each.entries} - {""}
+        # Before the files change, so that a failure leaves them as they were.
+        drop_derived(folder, lambda line: repeats(line, said) or typed(line))
+        bury(folder, (entry for each in meant for entry in each.entries))
     for name in [archive.name for archive in list_archives(folder)]:
         with folder.child(ARCHIVE_FOLDER) as shelf:
             document = parse(shelf.read(name))
@@ -85,7 +97,6 @@ def forget(
             _rewrite(folder, MEMORY_FILE, document, gone[-1], renewed, FILE_MODE)
     found = [each for each in gone if each.entries]
     if not dry_run:
-        said = {entry.text.strip() for each in found for entry in each.entries} - {""}
         drop_derived(folder, lambda line: repeats(line, said) or typed(line))
     return found
 

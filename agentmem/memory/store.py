@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from agentmem.durable import Folder, close, read_at, reading, sync, write_all, writing
 from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, parse_pieces, storable
-from agentmem.errors import AgentMemError
+from agentmem.errors import AgentMemError, MemoryUnreadable
 from agentmem.locking import COMPACTION_LOCK, locked
 from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
@@ -27,23 +27,40 @@ from agentmem.memory.reading import (
     pieces_of,
     read_tail,
 )
-from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, PRIVATE_FOLDER, check_private
+from agentmem.memory.tombstones import forgotten, tombstone
+from agentmem.workspace import ARCHIVE_FOLDER, DELETED_PREFIX, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agentmem.entries import Document, Entry
     from agentmem.memory.reading import Snapshot
 
 _READ_WAIT = 1.0  # seconds a reader waits for a writer before it reads regardless
-_DELETED = ".deleted-"
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def now() -> datetime:
     """Return the local time with its UTC offset."""
     return datetime.now().astimezone()
+
+
+def _unlocked(*_: object, **__: object) -> AbstractContextManager[None]:
+    """Stand in for `locked` where there are no locks."""
+    return nullcontext()
+
+
+def _add(fd: int, size: int, block: bytes) -> None:
+    """Write durably at the end of a file of that size, or leave it as it is."""
+    try:
+        write_all(fd, block)
+        sync(fd)
+    except BaseException:
+        with suppress(OSError):
+            os.ftruncate(fd, size)
+        raise
 
 
 class Memory:
@@ -60,6 +77,7 @@ class Memory:
         *,
         clock: Callable[[], datetime] = now,
         lock_timeout: float = 10.0,
+        lock: str = "file",
         redact: Callable[[str], str] = lambda text: text,
     ) -> None:
         """Describe a folder; nothing is read or created yet.
@@ -68,12 +86,14 @@ class Memory:
             folder: the agent's folder.
             clock: gives the current time, aware.
             lock_timeout: seconds to wait for another process to leave the folder.
+            lock: `file`, or `none` where the file system has no locks and no other process comes.
             redact: what every text goes through before it is stored.
         """
         self.folder = folder
         self.path = folder / MEMORY_FILE
         self._clock = clock
         self._lock_timeout = lock_timeout
+        self._locked: Callable[..., AbstractContextManager[None]] = _unlocked if lock == "none" else locked
         self._redact = redact
 
     # Writing
@@ -85,7 +105,7 @@ class Memory:
             StorageError: it cannot be created.
             FolderLocked: another process keeps the folder.
         """
-        if os.path.lexists(self.path):
+        if self.exists():
             return
         with self._held(create=True) as folder, writing(self.path), suppress(FileExistsError):
             self._create(folder)
@@ -125,15 +145,10 @@ class Memory:
         entry = make_entry(role, format_stamp(when), self._redact(storable(text)), note)
         start = closing(tail.raw)
         block = start + entry.raw
-        try:
-            write_all(fd, block)
-            sync(fd)
-        except BaseException:
-            with suppress(OSError):
-                os.ftruncate(fd, before.st_size)
-            raise
+        _add(fd, before.st_size, block)
         if cursor and cursor.is_at(before):
-            cursor.advance(block, os.fstat(fd))
+            with suppress(OSError):  # the entry is stored; a cursor that stays behind only reads it again
+                cursor.advance(block, os.fstat(fd))
         return replace(entry, start=before.st_size + len(start))
 
     def stored(self, role: str, stamp: str, text: str, note: str = "") -> Entry:
@@ -187,7 +202,9 @@ class Memory:
             entries = parse(folder.read(MEMORY_FILE)).entries
             when = self._new_time(folder, max(entries, key=lambda entry: entry.when, default=None))
             fold = rewriting.fold(folder, snapshot, self._redact(storable(summary)), kept, when)
-            with suppress(OSError):  # they no longer match anything; the next forget or fold tries again
+            with suppress(
+                OSError, AgentMemError
+            ):  # they no longer match anything; the next forget or fold tries again
                 drop_parts(folder)
             return fold
 
@@ -201,16 +218,15 @@ class Memory:
         """
         with (
             Folder.open(self.folder, create=True) as folder,
-            locked(folder, self._lock_timeout, name=COMPACTION_LOCK, busy="is being compacted by"),
+            self._locked(folder, self._lock_timeout, name=COMPACTION_LOCK, busy="is being compacted by"),
         ):
             yield
 
     def summary_parts(self) -> dict[str, str]:
-        """Return results of an earlier compaction that did not get through, by key; errors as `read`."""
-        if not self.folder.exists():
-            return {}
-        with Folder.open(self.folder) as folder:
+        """Return results of an earlier compaction that did not get through, by key."""
+        with suppress(MemoryUnreadable), Folder.open(self.folder) as folder:
             return read_parts(folder)
+        return {}
 
     def keep_summary_part(self, key: str, text: str, snapshot: Snapshot) -> bool:
         """Keep a compaction's result, redacted, unless the text it was made from no longer stands.
@@ -272,6 +288,52 @@ class Memory:
         with self._rewriting() as folder:
             return removal.forget(folder, chosen, dry_run=dry_run, whole=whole, renewed=renewed, typed=typed)
 
+    def sweep(self) -> list[str]:
+        """Delete temporary files that a crash left; return their names, relative to the folder.
+
+        Raises:
+            StorageError: a file could not be deleted.
+            FolderLocked: another process keeps the folder.
+        """
+        with self._held(create=False) as folder, writing(self.folder):
+            return sweep(folder)
+
+    def close_tail(self) -> None:
+        """Add what the last entry lacks at its end; errors as `append`."""
+        with (
+            self._held(create=False) as folder,
+            writing(self.path),
+            folder.opened(MEMORY_FILE, os.O_RDWR | os.O_APPEND) as fd,
+        ):
+            size = os.fstat(fd).st_size
+            _add(fd, size, closing(read_tail(fd, size, 1).raw))
+
+    def put_back(self, entries: Sequence[Entry]) -> None:
+        """Append entries again that vanished from MEMORY.md, under the ids they had; errors as `append`."""
+        with self._held(create=True) as folder, writing(self.path):
+            if MEMORY_FILE not in folder.names():
+                self._create(folder)
+            known = self._ids(folder)
+            block = b"".join(entry.raw for entry in entries if entry.stamp not in known)
+            with folder.opened(MEMORY_FILE, os.O_RDWR | os.O_APPEND) as fd:
+                size = os.fstat(fd).st_size
+                _add(fd, size, closing(read_tail(fd, size, 1).raw) + block if block else b"")
+
+    def missing(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return those of some entries that are in no file any more though nobody has forgotten them.
+
+        Raises:
+            MemoryUnreadable: a file cannot be read.
+        """
+        with self._steady() as folder:
+            gone = forgotten(folder)
+            known = self._ids(folder)
+        return [entry for entry in entries if entry.stamp not in known and tombstone(entry) not in gone]
+
+    def unknown_in(self, content: bytes) -> list[Entry]:
+        """Return the entries of some other file that no file of this memory has; errors as `missing`."""
+        return self.missing(parse(content).entries)
+
     def delete(self) -> None:
         """Delete the agent's folder with everything in it; links are deleted, never followed.
 
@@ -279,7 +341,7 @@ class Memory:
             StorageError: something is left, under a name that is no agent's.
             FolderLocked: another process keeps the folder.
         """
-        doomed = self.folder.with_name(f".deleted-{os.urandom(8).hex()}")
+        doomed = self.folder.with_name(f"{DELETED_PREFIX}{os.urandom(8).hex()}")
         with self._held(create=False), writing(self.folder):
             self.folder.rename(doomed)
         with writing(doomed):
@@ -311,14 +373,19 @@ class Memory:
         """
         with suppress(OSError):
             for each in agents.iterdir():
-                if each.name.startswith(_DELETED) and not each.is_symlink():
+                if each.name.startswith(DELETED_PREFIX) and not each.is_symlink():
                     shutil.rmtree(each, ignore_errors=True)
 
     # Reading
 
     def exists(self) -> bool:
-        """Whether there is a MEMORY.md, of whatever kind."""
-        return os.path.lexists(self.path)
+        """Whether there is a MEMORY.md, of whatever kind; errors as `read`."""
+        with reading(self.path):
+            try:
+                self.path.lstat()
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+            return True
 
     def read(self) -> Document:
         """Return the whole of MEMORY.md; without one, an empty document.
@@ -367,10 +434,13 @@ class Memory:
 
     def archives(self) -> list[Archive]:
         """List the archives, oldest first; errors as `read`."""
-        if not self.folder.exists():
-            return []
-        with Folder.open(self.folder) as folder, reading(self.folder / ARCHIVE_FOLDER):
-            return list_archives(folder)
+        try:
+            with Folder.open(self.folder) as folder, reading(self.folder / ARCHIVE_FOLDER):
+                return list_archives(folder)
+        except MemoryUnreadable as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return []
+            raise
 
     def read_archive(self, name: str) -> tuple[Archive, bytes]:
         """Return an archive and its bytes.
@@ -424,7 +494,7 @@ class Memory:
         with ExitStack() as stack:
             folder = stack.enter_context(Folder.open(self.folder))
             with suppress(AgentMemError):  # a read-only folder, or a holder that hangs: read all the same
-                stack.enter_context(locked(folder, min(_READ_WAIT, self._lock_timeout), create=False))
+                stack.enter_context(self._locked(folder, min(_READ_WAIT, self._lock_timeout), create=False))
             with reading(self.path):
                 yield folder
 
@@ -433,9 +503,10 @@ class Memory:
         """Open the folder and hold its lock; a folder that was deleted while waiting is opened again."""
         check_private(self.folder)
         while True:
-            with Folder.open(self.folder, create=create) as folder, locked(folder, self._lock_timeout):
-                if not folder.is_current():
-                    continue
+            with Folder.open(self.folder, create=create) as folder, self._locked(folder, self._lock_timeout):
+                with writing(self.folder):
+                    if not folder.is_current():
+                        continue
                 yield folder
                 return
 
@@ -444,6 +515,9 @@ class Memory:
         with self._held(create=False) as folder, writing(self.path):
             sweep(folder)
             yield folder
+
+    def _ids(self, folder: Folder) -> set[str]:
+        return {entry.stamp for content in self._contents(folder) for entry in parse(content).entries}
 
     def _contents(self, folder: Folder) -> Iterator[bytes]:
         with suppress(FileNotFoundError):

@@ -8,7 +8,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agentmem.display import visible
 from agentmem.errors import AgentMemError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agentmem.models.base import Piece, ToolCall
     from agentmem.repl.markdown import Canvas
 
+Asked = TypeVar("Asked")
 SGR = {"name": "1", "dim": "2", "calm": "32", "near": "33", "full": "31"}
 _BYTES_PER_TOKEN = 4
 """What a token of a reply takes, roughly, until the provider says."""
@@ -121,6 +122,8 @@ class Chat:
             self._attach(agent)
             if agent.confirm:
                 agent.confirm = self._asking(agent.confirm)
+            if agent.on_missing:
+                agent.on_missing = self._asking(agent.on_missing)
         self.on_opened()
 
     def _attach(self, agent: Agent) -> None:
@@ -151,12 +154,12 @@ class Chat:
             agent.window.measure()
         self.measure()
 
-    def _asking(self, confirm: Callable[[ToolCall], bool]) -> Callable[[ToolCall], bool]:
+    def _asking(self, confirm: Callable[[Asked], bool]) -> Callable[[Asked], bool]:
         """Make room on the terminal for a question."""
 
-        def ask(call: ToolCall) -> bool:
+        def ask(about: Asked) -> bool:
             with self._aside():
-                return confirm(call)
+                return confirm(about)
 
         return ask
 

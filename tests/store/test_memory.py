@@ -242,6 +242,7 @@ def test_modes_are_private_whatever_the_umask(tmp_path: Path, umask: int) -> Non
         "deep/agents": 0o700,
         "deep/agents/Ada": 0o700,
         "deep/agents/Ada/.agentmem": 0o700,
+        "deep/agents/Ada/.agentmem/forgotten": 0o600,
         "deep/agents/Ada/.agentmem/lock": 0o600,
         "deep/agents/Ada/MEMORY.md": 0o600,
         "deep/agents/Ada/archive": 0o700,
