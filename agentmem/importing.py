@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentmem.formats.registry import Taken
     from agentmem.memory import Memory
 
+IMPORTED = "imported"
 _TICK = timedelta(microseconds=1)
 
 
@@ -130,7 +131,9 @@ class _Present:
 
     def new(self, memory: Memory, taken: Taken, report: Report, *, exact: bool) -> Entry | None:
         """Return an entry as it is to be stored; None when it is here already, which is counted."""
-        entry = memory.stored(taken.role, taken.stamp, taken.text, taken.note)
+        # Whoever reads it, a model too, shall see that it was not said here.
+        note = taken.note if exact else taken.note or f"{IMPORTED} from {report.format}"
+        entry = memory.stored(taken.role, taken.stamp, taken.text, note)
         key = _digest(entry)
         if exact:
             if key in self._texts.get(entry.stamp, ()):
@@ -146,7 +149,7 @@ class _Present:
                     report.known += 1
                     return None
                 stamp = format_stamp(parse_stamp(entry.stamp) + _TICK)
-                entry = memory.stored(taken.role, stamp, taken.text, taken.note)
+                entry = memory.stored(taken.role, stamp, taken.text, note)
         self._texts.setdefault(entry.stamp, set()).add(key)
         return entry
 
