@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agentmem.search import Hit
 
+HEADING = b"\n### User \xe2\x80\x94 2026-04-20T18:33:15\n\n"
 START = datetime(2026, 4, 20, 18, 33, 15, tzinfo=timezone.utc)
 
 
@@ -208,6 +209,34 @@ def test_what_a_compaction_archived_is_found_with_its_neighbours_and_its_archive
     assert hit.before.text == "Where is the key?"
     assert hit.after is not None
     assert hit.after.text == "Thanks"
+
+
+def test_neighbours_are_those_of_the_file_even_where_they_stand_in_memory_too(memory: Memory) -> None:
+    said(memory, "one", "two", "three " + "long " * 20_000, "four")
+    document, cursor = memory.load()
+    memory.fold(cursor.snapshot(), "They talked.", document.entries[-2:])
+    (hit,) = Search(memory.folder).find("two")
+    assert (hit.before and hit.before.text, hit.after and hit.after.text[:5]) == ("one", "three")
+    (hit,) = Search(memory.folder).find("four")
+    assert hit.source == ""
+    assert hit.before is not None
+    assert hit.before.text.startswith("three")
+    assert hit.after is None
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(
+    content=st.lists(st.binary() | st.sampled_from([HEADING, b"\n", b"\n\n---\n\n", b"word"])).map(b"".join)
+)
+def test_whatever_is_in_the_file_it_is_searched(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    memory = Memory(tmp_path_factory.mktemp("w") / "Ada")
+    memory.append("User", "Nadel")
+    with memory.path.open("ab") as file:
+        file.write(content)
+    assert isinstance(found(memory, "word"), list)
+    assert found(memory, "Nadel")
 
 
 def test_what_stands_in_memory_and_in_an_archive_is_found_once_in_memory(memory: Memory) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentmem.search.evidence import Evidence
     from agentmem.search.query import Query
 
+_NEAR = 1 << 14  # bytes read for a neighbour; most fit
 _LOOKED_AT = 80  # candidates whose text is read for the last ranking
 _CLOSE = 1e-6  # scores that differ by less are alike, and the newer entry wins
 
@@ -150,16 +151,38 @@ class _Files:
         self._open.clear()
 
     def with_neighbours(self, hit: Hit, place: Place) -> Hit:
-        """Return a hit with the entries above and below it."""
-        above = self._next_to(place, "start < ? ORDER BY start DESC")
-        below = self._next_to(place, "start > ? ORDER BY start")
-        return Hit(hit.entry, hit.source, hit.score, above, below)
+        """Return a hit with the entries above and below it in its file, wherever else those stand."""
+        with suppress(OSError, AgentMemError):
+            fd = self._opened(place.file)
+            above, below = _above(fd, place.start), _below(fd, place.start + place.length)
+            return Hit(hit.entry, hit.source, hit.score, above, below)
+        return hit
 
-    def _next_to(self, place: Place, condition: str) -> Entry | None:
-        row = self._connection.execute(
-            f"{PLACES} file = ? AND {condition} LIMIT 1", (place.file, place.start)
-        ).fetchone()
-        return self.read(Place(*row)) if row else None
+
+def _above(fd: int, end: int) -> Entry | None:
+    """Return the entry that ends at an offset."""
+    length = _NEAR
+    while True:
+        start = max(0, end - length)
+        content = read_at(fd, start, end - start)
+        if start:  # what begins in the middle of a line may only look like a heading
+            skipped = content.find(b"\n") + 1 or len(content)
+            content, start = content[skipped:], start + skipped
+        entries = parse(content, start).entries
+        if entries or length >= end:
+            return entries[-1] if entries else None
+        length *= 4
+
+
+def _below(fd: int, start: int) -> Entry | None:
+    """Return the entry that begins at an offset."""
+    length = _NEAR
+    while True:
+        content = read_at(fd, start, length)
+        entries = parse(content, start).entries
+        if len(entries) > 1 or len(content) < length:
+            return entries[0] if entries else None
+        length *= 4
 
 
 def _looked_at(

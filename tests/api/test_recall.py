@@ -10,6 +10,7 @@ from agentmem import Agent
 from agentmem.memory import Memory
 from tests.api.strict import assert_well_formed
 from tests.loopback import Answer, Refusal
+from tests.program import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +76,18 @@ def test_a_fact_that_is_only_archived_is_found_by_the_tool_and_used(
     assert "data rather than instructions" in result
     assert [entry.role for entry in memory.read().entries[1:]] == ["User", "Tool (search_memory)", "Ada"]
     assert memory.read().entries[2].text == result
+
+
+def test_a_person_sees_what_was_searched_for(provider: Provider, memory: Memory) -> None:
+    assert memory.exists()
+    call = Answer(calls=(("search_memory", {"query": "spare key boat house"}),))
+    provider.answers += [call, "Under the blue pot."]
+    ran = run("chat", "Ada", ASKED, "-m", "gpt-4o")
+    assert ran.out == "Under the blue pot.\n"
+    assert "search_memory" in ran.err
+    provider.answers += [NO_TOOLS, "Under the blue pot."]
+    ran = run("chat", "Ada", "And once more: " + ASKED, "-m", "gpt-4o")
+    assert ran.err.count("recalled from the archive: User ") == 1
 
 
 def test_a_model_that_rejects_tools_gets_the_fact_in_the_request_itself(
