@@ -10,7 +10,7 @@ from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp,
 from agentmem.errors import UsageError
 from agentmem.memory.reading import Cursor
 from agentmem.memory.store import now
-from agentmem.turns import INTERRUPTED, TOOL_ROLE, Turn
+from agentmem.turns import IMPORTED, INTERRUPTED, TOOL_ROLE, Turn
 from agentmem.wire import Line, bounded, chat_messages, fenced
 
 if TYPE_CHECKING:
@@ -329,6 +329,8 @@ class Conversation:
             return Line("tool", self._bounded(turn.content), tool_call_id=turn.tool_call_id)
         content = self._bounded(turn.content) if turn.is_result else turn.content
         speaker = "" if turn.role == USER else f"{turn.role}: "
+        if turn.note.startswith(IMPORTED):
+            speaker = f"({turn.note}) {speaker}"
         return Line("user", f"[{turn.timestamp}] {speaker}{content}")
 
     def _bounded(self, result: str) -> str:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 from agentmem.entries import format_stamp, parse_stamp
 from agentmem.errors import AgentMemError
 from agentmem.formats.registry import Left, open_import
+from agentmem.turns import IMPORTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

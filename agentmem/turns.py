@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 INTERRUPTED = "interrupted"
 """Note of a reply that broke off."""
 
+IMPORTED = "imported from"
+"""How the note of an entry begins that came from another program."""
+
 TOOL_ROLE = "Tool ("
 """How the role of every tool's result begins."""
 

@@ -126,6 +126,10 @@ class Agent:
             custom_rules_prompt=custom_rules_prompt,
             clock=clock,
         )
+        self._persona = {
+            "system_prompt": self.short_memory.system_prompt,
+            "rules": self.short_memory.rules,
+        }
         self.context_compressor = compressor_for(self.settings)
         self._recall = Recall(self.short_memory, self.settings.recall, notice)
         self._recall_tool = self._recall.tool(lambda: share(self.window))
@@ -364,17 +368,19 @@ class Agent:
         self._offer_recall()
 
     def _read_persona_again(self) -> None:
-        """Take the system prompt and the rules from their files afresh, word for word."""
+        """Take the system prompt and the rules from their files afresh, unless this session replaced them."""
         for name in ("system_prompt", "rules"):
             source = self.settings.sources.get(name, "")
-            if not source.endswith(".toml"):
+            replaced = getattr(self.short_memory, name) != self._persona[name]
+            if replaced or not source.endswith(".toml"):
                 continue
             try:
                 text = settings.read_file(Path(source)).get(name, "")
             except ConfigurationError as error:
                 self.notice(f"{error}; going on with what it said before")
                 continue
-            setattr(self.short_memory, name, storable(str(text)))
+            self._persona[name] = storable(str(text))
+            setattr(self.short_memory, name, self._persona[name])
         if self._window:
             self._window.measure()
 
@@ -404,7 +410,8 @@ class Agent:
                 self._choose_model(say=False)  # it is only measured by, not talked to
             self.refresh()
             report = self.window.compact(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
-            self._read_persona_again()
+            if not dry_run:
+                self._read_persona_again()
             return report
 
     def undo_compaction(self) -> str:

@@ -104,7 +104,6 @@ class Chat:
         self._greeted = quiet
         self._gauge = Gauge(name, activity="loading")
         self._streamed = 0  # bytes of the reply that is arriving
-        self._compactions = 0
 
     # The agent
 
@@ -128,7 +127,6 @@ class Chat:
 
     def _attach(self, agent: Agent) -> None:
         agent.window.progress = self._compacting
-        self._compactions = 0
         self.measure()
 
     def use_model(self, name: str) -> None:
@@ -314,7 +312,6 @@ class Chat:
                 report = self.agent.compact(focus=focus, progress=self._compacting)
             except (KeyboardInterrupt, AgentMemError) as error:
                 ending = error
-        self._compactions = len(self.agent.window.compactions)
         self.measure()
         if isinstance(ending, KeyboardInterrupt):
             self.say_line("cancelled; the memory is as it was")
@@ -336,7 +333,6 @@ class Chat:
                 # While the model is waited for, nobody types into a prompt.
                 threading.Thread(target=agent.meter.prepare, daemon=True).start()
                 run(agent)
-                self._show_compactions()
             except (KeyboardInterrupt, AgentMemError) as error:
                 ending = error
         if self.opening.agent is None and isinstance(ending, AgentMemError):
@@ -376,20 +372,11 @@ class Chat:
         activity = f"compacting, part {part} of {parts}" if parts > 1 else "compacting"
         self._gauge = replace(self._gauge, activity=activity, done=(part - 1) / parts if parts > 1 else None)
 
-    def _show_compactions(self) -> None:
-        """Report what was compacted meanwhile."""
-        reports = self.agent.window.compactions
-        for report in reports[self._compactions :]:
-            if self._reply:
-                self._reply.note("compacted: " + plain(views.compaction_rows(report)[0]))
-        self._compactions = len(reports)
-
     def _take(self, piece: Piece) -> None:
         from agentmem.models.base import ReasoningDelta, TextDelta
 
         if self._reply is None:
             return
-        self._show_compactions()
         if isinstance(piece, TextDelta):
             if not self._streamed or self._gauge.activity:
                 self.measure()

@@ -98,8 +98,8 @@ def pairs(rows: Iterable[tuple[str, str]], width: int = 80) -> list[Line]:
 
 def compaction_rows(report: Compaction) -> list[Line]:
     """Return what a compaction did, in one row."""
-    where = f" · raw log in archive/{report.archive}" if report.archive else ""
-    return [(("32", f"{short(report.before)} → {short(report.after)} tokens"), (DIM, where))]
+    figures, separator, rest = report.line.partition(" · ")
+    return [(("32", figures), (DIM, separator + rest))]
 
 
 def greeting(entries: Sequence[Entry], used: int, archives: int, now: datetime) -> str:

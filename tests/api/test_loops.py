@@ -277,6 +277,22 @@ def test_a_persona_given_by_hand_is_not_replaced(
     assert "dunes" not in provider.asked[0].text
 
 
+def test_a_persona_replaced_in_the_session_stays_replaced(
+    provider: Provider, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTMEM_KEEP_TOKENS", "0")
+    folder = workspace / "agents" / "Ada"
+    folder.mkdir(parents=True)
+    (folder / "agent.toml").write_text('system_prompt = "You survey."\nrules = "Mind the dunes."\n')
+    with Agent("Ada", "gpt-4o") as agent:
+        agent.short_memory.add("User", "hi")
+        agent.short_memory.system_prompt = "You sail."
+        agent.compact(summary="greetings")
+        provider.answers.append("aye")
+        agent.run("hi")
+    assert provider.asked[0].messages[0]["content"].startswith("You sail.\n\nMind the dunes.")
+
+
 def test_two_agents_in_two_threads_each_loop_by_themselves(provider: Provider) -> None:
     provider.answers.append(
         lambda body: digs(len(body["messages"])) if len(body["messages"]) < 6 else Answer("down")

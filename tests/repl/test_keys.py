@@ -370,3 +370,5 @@ def test_a_compaction_in_a_turn_shows_its_progress_and_report(chat: Chat, provid
     gate.open()
     terminal.wait_for("compacted: ")
     terminal.wait_for("done")
+    shown = " ".join(terminal.transcript())
+    assert shown.count("compacted: ") == 1
