@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from agentmem.formats.registry import Taken
     from agentmem.memory import Memory
 
-IMPORTED = "imported"
 _TICK = timedelta(microseconds=1)
 
 
@@ -133,7 +132,7 @@ class _Present:
     def new(self, memory: Memory, taken: Taken, report: Report, *, exact: bool) -> Entry | None:
         """Return an entry as it is to be stored; None when it is here already, which is counted."""
         # Whoever reads it, a model too, shall see that it was not said here.
-        note = taken.note if exact else taken.note or f"{IMPORTED} from {report.format}"
+        note = taken.note if exact else taken.note or f"{IMPORTED} {report.format}"
         entry = memory.stored(taken.role, taken.stamp, taken.text, note)
         key = _digest(entry)
         if exact:
