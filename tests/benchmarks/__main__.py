@@ -1,9 +1,13 @@
 """Measure how fast agentmem is, beside what it should be compared with.
 
     python -m tests.benchmarks [--peers FOLDER [--install]] [--rows NAMES] [--runs N] [--seed N] [--json]
+    python -m tests.benchmarks --scaling FOLDER [--seed N]
 
 Everything is measured in this one run, in turn with what it is compared with; figures are medians with their
 spread. Peers (`llm`, swarms) live in virtual environments of their own below FOLDER; `--install` makes them.
+
+With --scaling it is measured instead how costs grow with entries and agents, and how much memory each command
+takes; the tables are printed, and the plots put into FOLDER.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.benchmarks import plotting, scaling
 from tests.benchmarks.peers import Peers, install
 from tests.benchmarks.run import ROWS, Plan
 
@@ -42,7 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="what the inputs are made from")
     parser.add_argument("--folder", type=Path, help="put the inputs here, on the disk to be measured")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument(
+        "--scaling", type=Path, metavar="FOLDER", help="measure how costs grow; plots go here"
+    )
     options = parser.parse_args(arguments)
+    if options.scaling:
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            grow(Plan(Path(folder), options.seed, options.runs, Peers(None)), options.scaling)
+        return 0
     if options.install:
         if not options.peers:
             parser.error("--install wants --peers")
@@ -59,6 +71,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         print(json.dumps({"seed": options.seed, "rows": [as_object(row) for row in found]}, indent=2))
     return int(any(row.met is False for row in found))
+
+
+def grow(plan: Plan, plots: Path) -> None:
+    def report(under_way: str) -> None:
+        print(under_way, file=sys.stderr)
+
+    plots.mkdir(parents=True, exist_ok=True)
+    for name, measure in (("entries", scaling.by_entries), ("agents", scaling.by_agents)):
+        table = measure(plan, report)
+        (plots / f"scaling-{name}.svg").write_text(plotting.plot(table, name), encoding="utf-8")
+        print(plotting.markdown(table, name), end="\n\n", flush=True)
+    print("| command | peak resident size |\n|---|---:|")
+    for command, size in scaling.sizes(plan, report).items():
+        print(f"| `{command}` | {size:.0f} MB |")
 
 
 def line(row: Row) -> str:
