@@ -289,7 +289,7 @@ class Conversation:
     def _made_preamble(self) -> str:
         parts = [self.system_prompt, self.rules, self.custom_rules_prompt]
         if self._has_preload:
-            parts.append(fenced(self._remembered))
+            parts.append(fenced(self.remembered))
         parts += [fenced(turn.content) for turn in self._summaries]
         return "\n\n".join(part for part in parts if part)
 
@@ -337,7 +337,7 @@ class Conversation:
         return result if self.result_bytes is None else bounded(result, self.result_bytes)
 
     @property
-    def _remembered(self) -> str:
+    def remembered(self) -> str:
         """The preload as the model gets it: as in the file, but for long results of tools."""
         limit = self.result_bytes
         if limit is None or not any(_is_long(entry, limit) for entry in self._preload.entries):

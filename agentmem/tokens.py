@@ -27,12 +27,16 @@ _OLDER = ("gpt-4-", "gpt-3.5", "text-embedding", "claude-2")
 
 
 class Estimator:
-    """Counts tokens with tiktoken, offline; the vocabulary is loaded by the first count (0.4 s)."""
+    """Counts tokens with tiktoken, offline; the vocabulary is loaded by the first count (0.4 s).
+
+    Attributes:
+        vocabulary: its name.
+    """
 
     def __init__(self, model: str = "") -> None:
         bare = model.rpartition("/")[2]
         older = bare == "gpt-4" or bare.startswith(_OLDER)
-        self._vocabulary = "cl100k_base" if older else "o200k_base"
+        self.vocabulary = "cl100k_base" if older else "o200k_base"
         self._encoding: tiktoken.Encoding | None = None
 
     @property
@@ -50,7 +54,7 @@ class Estimator:
                 os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(bundled))
             import tiktoken
 
-            self._encoding = tiktoken.get_encoding(self._vocabulary)
+            self._encoding = tiktoken.get_encoding(self.vocabulary)
         return self._encoding
 
     def count(self, text: str) -> int:
@@ -85,13 +89,14 @@ class Meter:
         self._most = 0  # tokens of what is uncounted, at most
         self._slices: Iterator[int] = iter(())  # of a text whose count was broken off
 
-    def restart(self, texts: Iterable[str]) -> None:
+    def restart(self, texts: Iterable[str], counted: int = 0) -> None:
         """Measure a request anew.
 
         Args:
             texts: the content of its messages and the tools' schemas.
+            counted: tokens of what is not among the texts, since it was counted before.
         """
-        self._reported, self._before, self._since = 0, 0, 0
+        self._reported, self._before, self._since = 0, 0, counted
         self._forget_uncounted()
         for text in texts:
             self.add(text)

@@ -146,6 +146,8 @@ class Agent:
 
     def close(self) -> None:
         """Let go of the model's connections and weights; the next run opens them again."""
+        if self._window:
+            self._window.close()
         if self._model:
             self._model.close()
         if not self._given:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentmem import models
 from agentmem.agent.pace import Breaker, too_often
+from agentmem.agent.tally import Tally
 from agentmem.compressor import Compaction, ContextCompressor
 from agentmem.errors import (
     CompactionFailed,
@@ -85,7 +86,9 @@ class Window:
                 "--context-length or context_length in agent.toml)"
             )
         conversation.result_bytes = max(_LEAST_RESULT, length * _TOKEN_BYTES // _RESULT_SHARE)
-        self.meter = Meter(Estimator(model.name), length)
+        estimator = Estimator(model.name)
+        self.meter = Meter(estimator, length)
+        self._tally = Tally(conversation.memory.folder if conversation.memory else None, estimator)
         self._measured = (0, 0)
         self.measure()
 
@@ -102,7 +105,16 @@ class Window:
         self._measured = conversation.generation, len(turns)
         # A summary goes with the preamble, not as a turn.
         lines = (conversation.line(turn).counted for turn in conversation.spoken)
-        self.meter.restart([conversation.preamble, self._schema_text, *lines])
+        preamble, memory = [conversation.preamble], conversation.remembered
+        done, tokens = self._tally.known(memory)
+        if done:
+            before, _, after = conversation.preamble.partition(memory.strip())
+            preamble = [before + after, memory[done:]]
+        self.meter.restart([*preamble, self._schema_text, *lines], tokens)
+
+    def close(self) -> None:
+        """Keep what was counted."""
+        self._tally.keep(self._conversation.remembered)
 
     def catch_up(self) -> None:
         """Take into account what was said, or replaced, since the conversation was last looked at."""
