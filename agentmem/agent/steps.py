@@ -10,6 +10,7 @@ from agentmem.agent.reply import Reply, as_they_come
 from agentmem.agent.toolbox import repeatable, role_of
 from agentmem.conversation import INTERRUPTED
 from agentmem.errors import ContextOverflow, ToolsNotSupported
+from agentmem.interruptions import uninterrupted
 from agentmem.models.base import Request, Usage
 
 if TYPE_CHECKING:
@@ -106,8 +107,11 @@ class Run:
         tool_call_id: str = "",
     ) -> Turn:
         """Store one more message and count it in; arguments and errors as `Conversation.add`."""
-        turn = self.conversation.add(role, text, note=note, tool_calls=tool_calls, tool_call_id=tool_call_id)
-        self.window.catch_up()
+        with uninterrupted():
+            turn = self.conversation.add(
+                role, text, note=note, tool_calls=tool_calls, tool_call_id=tool_call_id
+            )
+            self.window.catch_up()
         return turn
 
     def answer(self, pending: Turn) -> str:
