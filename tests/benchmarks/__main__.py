@@ -83,8 +83,8 @@ def grow(plan: Plan, plots: Path) -> None:
         (plots / f"scaling-{name}.svg").write_text(plotting.plot(table, name), encoding="utf-8")
         print(plotting.markdown(table, name), end="\n\n", flush=True)
     print("| command | peak resident size |\n|---|---:|")
-    for command, size in scaling.sizes(plan, report).items():
-        print(f"| `{command}` | {size:.0f} MB |")
+    for command, size in scaling.sizes(plan):
+        print(f"| `{command}` | {size:.0f} MB |", flush=True)
 
 
 def line(row: Row) -> str:

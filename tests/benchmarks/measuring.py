@@ -130,7 +130,6 @@ def resident(command: Sequence[str], env: Mapping[str, str], scratch: str) -> fl
         [sys.executable, "-S", "-c", _SMALL_PARENT, scratch, *command],
         env=env,
         check=True,
-        stderr=subprocess.DEVNULL,
     )
     with open(scratch, encoding="utf-8") as file:
         code, kilobytes = json.load(file)

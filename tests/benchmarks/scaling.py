@@ -78,8 +78,8 @@ def by_agents(plan: Plan, report: Callable[[str], None]) -> Table:
     return table
 
 
-def sizes(plan: Plan, report: Callable[[str], None]) -> dict[str, float]:
-    """Return the peak resident size in MB of each command with 100 MB of memory and archives."""
+def sizes(plan: Plan) -> Iterator[tuple[str, float]]:
+    """Yield the peak resident size in MB of each command with 100 MB of memory and archives."""
     workspace = plan.folder / "sizes"
     folder = workspace / "agents" / "Ada"
     plan.inputs.memory(folder, size=50_000_000)
@@ -91,16 +91,13 @@ def sizes(plan: Plan, report: Callable[[str], None]) -> dict[str, float]:
     path.write_bytes(path.read_bytes() + b"".join(_bytes(plan.inputs.entries("Ada"), 50_000_000)))
     agree(workspace)
     scratch = str(plan.folder / "size")
-    found = {}
     with Provider() as provider:
         provider.answers.append(lambda _body: "Yes.")
         env = ours(workspace, OPENAI_BASE_URL=provider.url, OPENAI_API_KEY=KEY)
         chat = ["chat", "Ada", "-m", "gpt-4o", "--context-length", "1000000000", "Is that so?"]
         for words in _COMMANDS:
-            report(" ".join(words))
-            found[" ".join(words)] = resident([*COMMAND, *words], env, scratch)
-        found["chat Ada (50 MB sent)"] = resident([*COMMAND, *chat], env, scratch)
-    return found
+            yield " ".join(words), resident([*COMMAND, *words], env, scratch)
+        yield "chat Ada, 50 MB sent", resident([*COMMAND, *chat], env, scratch)
 
 
 _COMMANDS: tuple[Sequence[str], ...] = (

@@ -55,6 +55,7 @@ def loaded(*words: str) -> set[str]:
         ["search", "Ada", "teal"],
         ["search", "--all", "teal"],
         ["archives", "Ada"],
+        ["doctor", "Ada"],
         ["export", "Ada"],
         ["forget", "Ada", "--match", "teal", "--dry-run"],
     ],
