@@ -15,20 +15,20 @@ from agentmem.errors import AgentMemError
 from agentmem.repl import views
 from agentmem.repl.bar import Fragment, Gauge, bar
 from agentmem.repl.history import InputHistory
-from agentmem.repl.keyboard import PASTE_ON, Keyboard
+from agentmem.repl.keyboard import PASTE_ON
 from agentmem.repl.opening import Opening
-from agentmem.repl.region import Line, plain, styled
-from agentmem.repl.stream import LiveReply, PlainReply, terminal_size
+from agentmem.repl.region import Line, plain
+from agentmem.repl.stream import LiveReply, PlainReply
+from agentmem.repl.surface import Surface
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import TextIO
 
     from agentmem.agent import Agent
     from agentmem.entries import Entry
     from agentmem.models.base import Piece, ToolCall
-    from agentmem.repl.markdown import Canvas
 
 Asked = TypeVar("Asked")
 SGR = {"name": "1", "dim": "2", "calm": "32", "near": "33", "full": "31"}
@@ -38,16 +38,14 @@ _SPINNER_CELLS = 2
 _SPINNERS = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 
 
-class Chat:
+class Chat(Surface):
     """An agent and the terminal it is talked to on.
 
     Attributes:
         name: the agent's name.
         folder: its folder.
         opening: the agent, once it is open.
-        quiet: show nothing that was not asked for.
         history: what was typed before.
-        keyboard: where keys come from.
         multiline: Enter makes a new line and Alt-Enter sends.
         draft: what the next prompt starts with.
         replaced: the entries that the next message takes the place of.
@@ -81,12 +79,12 @@ class Chat:
             unicode: whether to draw with more than ASCII.
             quiet: leave out greeting and notices.
         """
+        super().__init__(
+            screen=screen, notices=notices, redraw=redraw, colour=colour, unicode=unicode, quiet=quiet
+        )
         self.name = name
         self.folder = folder
-        self.quiet = quiet
-        self.unicode = unicode
         self.history = InputHistory(folder)
-        self.keyboard = Keyboard(sys.stdin, screen)
         self.multiline = False
         self.draft = ""
         self.replaced: list[Entry] = []
@@ -94,13 +92,6 @@ class Chat:
         self.thoughts = ""
         self.opening = Opening(lambda: open_agent(self.notice), self._opened)
         self.on_opened: Callable[[], None] = lambda: None
-        self.print_above: Callable[[Callable[[], None]], None] = lambda show: show()
-        self._screen = screen
-        self._notices = notices
-        self._redraw = redraw
-        self._colour = colour
-        self._canvas: Canvas | None = None
-        self._reply: LiveReply | PlainReply | None = None
         self._greeted = quiet
         self._gauge = Gauge(name, activity="loading")
         self._streamed = 0  # bytes of the reply that is arriving
@@ -155,9 +146,15 @@ class Chat:
     def _asking(self, confirm: Callable[[Asked], bool]) -> Callable[[Asked], bool]:
         """Make room on the terminal for a question."""
 
+<<<<<<< HEAD
         def ask(about: Asked) -> bool:
             with self._aside():
                 return confirm(about)
+=======
+        def ask(call: ToolCall) -> bool:
+            with self.aside():
+                return confirm(call)
+>>>>>>> 6d41f7a (Define what signals do while an entry is written; give the terminal a room of its own)
 
         return ask
 
@@ -190,22 +187,6 @@ class Chat:
         now = datetime.now().astimezone()
         self.say_line(views.greeting(entries, agent.meter.roughly, len(memory.archives()), now))
 
-    # The screen
-
-    @property
-    def width(self) -> int:
-        """Columns of the terminal."""
-        return terminal_size(self._screen)[0]
-
-    @property
-    def canvas(self) -> Canvas:
-        """What draws Markdown; loading it takes a while."""
-        if self._canvas is None:
-            from agentmem.repl.markdown import Canvas
-
-            self._canvas = Canvas(colour=self._colour)
-        return self._canvas
-
     def bar(self, width: int) -> list[Fragment]:
         """Return the token bar as it is now."""
         gauge = self._gauge
@@ -213,85 +194,12 @@ class Chat:
             gauge = replace(gauge, used=gauge.used + self._streamed // _BYTES_PER_TOKEN, estimated=True)
         return bar(gauge, width, unicode=self.unicode)
 
-    def show(self, rows: Iterable[Line], where: TextIO | None = None) -> None:
-        """Print rows, to the screen or elsewhere."""
-        out = where or self._screen
-        for row in rows:
-            text = styled(self._without_colour(row)) if self._redraw else plain(row)
-            out.write(f"{text}\n")
-        out.flush()
-
-    def end_paragraph(self) -> None:
-        """Leave a row free before the next prompt."""
-        if self._screen is self._notices:
-            self.write("\n")
-
     def show_thoughts(self) -> None:
         """Print what the model thought before its last reply."""
         from agentmem.repl.flow import drawn
 
         rows = drawn(self.canvas, visible(self.thoughts), self.width)
         self.show([*(tuple((views.DIM, text) for _, text in row) for row in rows), ()])
-
-    def write(self, text: str) -> None:
-        """Write to the terminal as it is."""
-        self._screen.write(text)
-        self._screen.flush()
-
-    def ask(self, question: str) -> str:
-        """Return what the person answers, in lower case; "" when it is Ctrl-C."""
-        with self._aside():
-            self.write(f"{question} ")
-            try:
-                return sys.stdin.readline().strip().casefold()
-            except KeyboardInterrupt:
-                self.write("\n")
-                return ""
-
-    @contextmanager
-    def _aside(self) -> Iterator[None]:
-        """Let a question have the terminal; what was typed before it is no answer."""
-        self.pause()
-        held = self.keyboard.release(forget=True)
-        try:
-            yield
-        finally:
-            if held:
-                self.keyboard.hold()
-            self.resume()
-
-    def say_line(self, text: str, style: str = views.DIM) -> None:
-        """Print one line of ours."""
-        self.show(views.wrapped(text, style, self.width), self._notices)
-
-    def notice(self, message: str) -> None:
-        """Tell the person something, wherever the cursor is; may come from any thread."""
-        if self.quiet:
-            return
-        if self._reply:
-            self._reply.note(message)
-        else:
-            self.print_above(lambda: self.say_line(message, "33"))
-
-    def complain(self, error: BaseException) -> None:
-        """Show an error."""
-        self.say_line(f"error: {error}", "31")
-
-    def _without_colour(self, row: Line) -> Line:
-        if self._colour:
-            return row
-        return tuple((_monochrome(style), text) for style, text in row)
-
-    def pause(self) -> None:
-        """Clear what is being redrawn, before the program stops."""
-        if isinstance(self._reply, LiveReply):
-            self._reply.pause()
-
-    def resume(self) -> None:
-        """Redraw it."""
-        if isinstance(self._reply, LiveReply):
-            self._screen.write(PASTE_ON)
-            self._reply.resume()
 
     # Turns
 
@@ -347,15 +255,15 @@ class Chat:
     @contextmanager
     def _showing(self) -> Iterator[None]:
         """Draw a reply while the context lasts."""
-        if self._redraw:
+        if self.redraw:
             self.write(PASTE_ON)
-            self._reply = LiveReply(self._screen, lambda: self.canvas, self._status)
+            self.reply = LiveReply(self.screen, lambda: self.canvas, self._status)
         else:
-            self._reply = PlainReply(self._screen, sys.stderr)
+            self.reply = PlainReply(self.screen, sys.stderr)
         try:
             yield
         finally:
-            reply, self._reply = self._reply, None
+            reply, self.reply = self.reply, None
             reply.close()
 
     def _status(self, width: int, frame: int) -> Line:
@@ -364,7 +272,7 @@ class Chat:
         fragments = self.bar(max(1, width - 2))
         if width > _SPINNER_CELLS:
             fragments = [("dim", f"{spinner[frame % len(spinner)]} "), *fragments]
-        return self._without_colour(tuple((SGR.get(style, ""), text) for style, text in fragments))
+        return self.in_its_colours(tuple((SGR.get(style, ""), text) for style, text in fragments))
 
     # What happens in a turn
 
@@ -372,27 +280,38 @@ class Chat:
         activity = f"compacting, part {part} of {parts}" if parts > 1 else "compacting"
         self._gauge = replace(self._gauge, activity=activity, done=(part - 1) / parts if parts > 1 else None)
 
+<<<<<<< HEAD
+=======
+    def _show_compactions(self) -> None:
+        """Report what was compacted meanwhile."""
+        reports = self.agent.window.compactions
+        for report in reports[self._compactions :]:
+            if self.reply:
+                self.reply.note("compacted: " + plain(views.compaction_rows(report)[0]))
+        self._compactions = len(reports)
+
+>>>>>>> 6d41f7a (Define what signals do while an entry is written; give the terminal a room of its own)
     def _take(self, piece: Piece) -> None:
         from agentmem.models.base import ReasoningDelta, TextDelta
 
-        if self._reply is None:
+        if self.reply is None:
             return
         if isinstance(piece, TextDelta):
             if not self._streamed or self._gauge.activity:
                 self.measure()
             self._streamed += len(piece.text.encode("utf-8", "replace"))
-            self._reply.text(piece.text)
+            self.reply.text(piece.text)
         elif isinstance(piece, ReasoningDelta):
             self.thoughts += piece.text
-            self._reply.thought(piece.text)
+            self.reply.thought(piece.text)
 
     def _took(self, call: ToolCall, result: str) -> None:
         """Show a tool call on one line, with its outcome."""
-        if self._reply:
+        if self.reply:
             arrow = "→" if self.unicode else "->"
             room = max(20, self.width - 1)
             line = f"* {call.name}({_arguments(call.arguments)}) {arrow} {views.brief(result, room)}"
-            self._reply.note(views.brief(line, room))
+            self.reply.note(views.brief(line, room))
         self.measure()
 
 
@@ -407,8 +326,3 @@ def _arguments(given: str) -> str:
     return views.brief(
         ", ".join(f"{key}={json.dumps(values[key], ensure_ascii=False)}" for key in values), 60
     )
-
-
-def _monochrome(style: str) -> str:
-    """Return a style's SGR parameters without its colours."""
-    return ";".join(code for code in style.split(";") if code in {"1", "2", "3", "4", "7", "9"})

@@ -127,8 +127,8 @@ class Prompt:
     def _toolbar(self) -> StyleAndTextTuples:
         if self._hint:
             return [("class:hint", self._hint)]
-        width = get_app().output.get_size().columns
-        return [(f"class:bar.{style}" if style else "", text) for style, text in self._chat.bar(width)]
+        bar = self._chat.bar(self._chat.width)
+        return [(f"class:bar.{style}" if style else "", text) for style, text in bar]
 
     def _after_render(self, _app: object) -> None:
         if not self._started:

@@ -292,12 +292,14 @@ class LiveReply:
 
 
 def terminal_size(out: TextIO) -> tuple[int, int]:
-    """Return columns and rows of the terminal, and 80 by 24 for what has none."""
+    """Return columns and rows of the terminal, and 80 by 24 for what has none; `COLUMNS` can ask for fewer."""
     try:
-        size = os.get_terminal_size(out.fileno())
+        columns, rows = os.get_terminal_size(out.fileno())
     except (OSError, ValueError):
-        return 80, 24
-    return size.columns or 80, size.lines or 24
+        columns, rows = 0, 0
+    wanted = os.environ.get("COLUMNS", "")
+    columns = columns or 80
+    return min(columns, max(1, int(wanted))) if wanted.isdecimal() else columns, rows or 24
 
 
 def _wrapped(text: str, width: int) -> list[str]:

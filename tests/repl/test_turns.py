@@ -133,12 +133,23 @@ def test_an_error_is_one_line_and_the_talk_goes_on(chat: Chat, provider: Provide
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("state", ["prompt", "typing", "waiting", "streaming"])
+@pytest.mark.parametrize("state", ["prompt", "typing", "waiting", "streaming", "compacting"])
 def test_a_signal_ends_it_and_leaves_nothing_broken(
     chat: Chat, provider: Provider, memory: Memory, state: str, number: signal.Signals
 ) -> None:
-    terminal = chat()
-    if state == "typing":
+    terminal = chat(*(["--context-length", "3000"] if state == "compacting" else []))
+    before = ""
+    if state == "compacting":
+        provider.answers += ["noted " * 200, "sunny " * 200, Answer("never", gate=Gate())]
+        for word, shown in (("first", "noted"), ("second", "sunny")):
+            terminal.send(f"{word}\r")
+            terminal.wait_for(shown)
+            terminal.wait_prompt()
+        before = memory()
+        terminal.send("/compact\r")
+        provider.wait_for(3)
+        terminal.wait_for("compacting")
+    elif state == "typing":
         terminal.send("half a line")
         terminal.wait_for("half a line")
     elif state in {"waiting", "streaming"}:
@@ -151,6 +162,8 @@ def test_a_signal_ends_it_and_leaves_nothing_broken(
     assert terminal.wait_end() == 128 + number
     assert not terminal.cursor_hidden
     assert not terminal.bracketed_paste
+    if state == "compacting":
+        assert memory() == before
     if state == "streaming":
         assert "one two" in memory()
         assert "<!-- interrupted -->" in memory()
