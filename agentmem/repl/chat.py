@@ -17,7 +17,6 @@ from agentmem.repl.bar import Fragment, Gauge, bar
 from agentmem.repl.history import InputHistory
 from agentmem.repl.keyboard import PASTE_ON
 from agentmem.repl.opening import Opening
-from agentmem.repl.region import Line, plain
 from agentmem.repl.stream import LiveReply, PlainReply
 from agentmem.repl.surface import Surface
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from agentmem.agent import Agent
     from agentmem.entries import Entry
     from agentmem.models.base import Piece, ToolCall
+    from agentmem.repl.region import Line
 
 Asked = TypeVar("Asked")
 SGR = {"name": "1", "dim": "2", "calm": "32", "near": "33", "full": "31"}
@@ -146,15 +146,9 @@ class Chat(Surface):
     def _asking(self, confirm: Callable[[Asked], bool]) -> Callable[[Asked], bool]:
         """Make room on the terminal for a question."""
 
-<<<<<<< HEAD
         def ask(about: Asked) -> bool:
-            with self._aside():
-                return confirm(about)
-=======
-        def ask(call: ToolCall) -> bool:
             with self.aside():
-                return confirm(call)
->>>>>>> 6d41f7a (Define what signals do while an entry is written; give the terminal a room of its own)
+                return confirm(about)
 
         return ask
 
@@ -280,17 +274,6 @@ class Chat(Surface):
         activity = f"compacting, part {part} of {parts}" if parts > 1 else "compacting"
         self._gauge = replace(self._gauge, activity=activity, done=(part - 1) / parts if parts > 1 else None)
 
-<<<<<<< HEAD
-=======
-    def _show_compactions(self) -> None:
-        """Report what was compacted meanwhile."""
-        reports = self.agent.window.compactions
-        for report in reports[self._compactions :]:
-            if self.reply:
-                self.reply.note("compacted: " + plain(views.compaction_rows(report)[0]))
-        self._compactions = len(reports)
-
->>>>>>> 6d41f7a (Define what signals do while an entry is written; give the terminal a room of its own)
     def _take(self, piece: Piece) -> None:
         from agentmem.models.base import ReasoningDelta, TextDelta
 
