@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from agentmem.agent.bookkeeping import DoneMark, next_step
 from agentmem.agent.reply import Reply, as_they_come
 from agentmem.agent.toolbox import repeatable, role_of
 from agentmem.conversation import INTERRUPTED
+from agentmem.entries import USER
 from agentmem.errors import ContextOverflow, ToolsNotSupported
 from agentmem.interruptions import uninterrupted
 from agentmem.models.base import Request, Usage
@@ -107,7 +109,8 @@ class Run:
         tool_call_id: str = "",
     ) -> Turn:
         """Store one more message and count it in; arguments and errors as `Conversation.add`."""
-        with uninterrupted():
+        # A message of the user is still with them; a reply they have seen must not be lost to a Ctrl-C.
+        with nullcontext() if role == USER else uninterrupted():
             turn = self.conversation.add(
                 role, text, note=note, tool_calls=tool_calls, tool_call_id=tool_call_id
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-_SAVING = "agentmem.memory"
-"""Where entries are written; an interruption there would lose what the person has seen already."""
-_AGAIN = 0.05
-"""Seconds after which a Ctrl-C that came while saving is tried again."""
 _IMPATIENT = 3
 """Ctrl-C this often ends a turn that does not stop."""
 
@@ -34,8 +29,9 @@ class Ended(BaseException):
 class Signals:
     """Handlers for the length of a session.
 
-    The first Ctrl-C of a turn interrupts it, except while an entry is being written: then once that is
-    done. The second is ignored, for what came is being saved; the third interrupts that too.
+    The first Ctrl-C of a turn interrupts it; while an entry is being written, once that is done (see
+    `agentmem.interruptions`). The second is ignored, for what came is being saved; the third interrupts
+    that too.
 
     Args:
         pause: called before the program stops for Ctrl-Z.
@@ -75,27 +71,16 @@ class Signals:
             for number, previous in before.items():
                 signal.signal(number, previous)
 
-    def _interrupt(self, _number: int, frame: FrameType | None) -> None:
-        if self._retried(signal.SIGINT, frame):
-            return
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self._presses += 1
         if self._presses == 1 or self._presses >= _IMPATIENT:
             raise KeyboardInterrupt
 
-    def _end(self, number: int, frame: FrameType | None) -> None:
-        if not self._ending and not self._retried(number, frame):
+    def _end(self, number: int, _frame: FrameType | None) -> None:
+        if not self._ending:
             self._ending = True
             if not self._leave_prompt(Ended(number)):
                 raise Ended(number)
-
-    def _retried(self, number: int, frame: FrameType | None) -> bool:
-        """Put a signal off while an entry is being written."""
-        if not _is_saving(frame):
-            return False
-        timer = threading.Timer(_AGAIN, signal.raise_signal, (number,))
-        timer.daemon = True
-        timer.start()
-        return True
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         self._pause()
@@ -106,11 +91,3 @@ class Signals:
             signal.signal(number, ours)
             with suppress(OSError):
                 self._resume()
-
-
-def _is_saving(frame: FrameType | None) -> bool:
-    while frame:
-        if str(frame.f_globals.get("__name__", "")).startswith(_SAVING):
-            return True
-        frame = frame.f_back
-    return False
