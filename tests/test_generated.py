@@ -5,9 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import typer
 
+from agentmem.cli import app
 from agentmem.cli.loading import COMMANDS
 from agentmem.memory import Memory
 from tests import generate
@@ -16,6 +19,7 @@ from tests.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "man").glob("*.1"))
+SELECTORS = frozenset(["last", "since", "before", "role", "grep", "entry", "match", "regex", "older_than", "archive", "summaries"])
 SHELLS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
     "zsh": ["zsh", "-f", "-i"],
@@ -43,6 +47,19 @@ def test_every_option_is_in_the_manual() -> None:
         page = (ROOT / "man" / f"agentmem-{name}.1").read_text(encoding="utf-8").replace("\\-", "-")
         for option in re.findall(r"--[a-z][a-z-]+", help_):
             assert option in page
+
+
+def test_every_option_with_a_value_says_its_default() -> None:
+    group = cast("Any", typer.main.get_command(app))
+    for name in COMMANDS:
+        command = group.commands[name]
+        context = command.make_context(name, [], resilient_parsing=True)
+        for parameter in command.get_params(context):
+            term, text = parameter.get_help_record(context) or ("", "")
+            if parameter.param_type_name != "option" or parameter.is_flag:
+                continue
+            # What selects entries has no default: without it, all are chosen.
+            assert "[default: " in text or parameter.name in SELECTORS, f"{name} {term}: {text}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

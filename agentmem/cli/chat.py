@@ -38,15 +38,25 @@ def chat(
     model: options.ModelName = None,
     system: Annotated[
         str | None,
-        typer.Option("--system", "-s", metavar="TEXT|@FILE", help="System prompt: who the agent is."),
+        typer.Option(
+            "--system", "-s", metavar="TEXT|@FILE", help="System prompt: who the agent is [default: none]."
+        ),
     ] = None,
     rules: Annotated[
-        str | None, typer.Option("--rules", metavar="TEXT|@FILE", help="Rules sent after the system prompt.")
+        str | None,
+        typer.Option(
+            "--rules", metavar="TEXT|@FILE", help="Rules sent after the system prompt [default: none]."
+        ),
     ] = None,
     api_base: options.ApiBase = None,
     context_length: Annotated[
         int | None,
-        typer.Option("--context-length", metavar="N", min=1, help="The model's context window in tokens."),
+        typer.Option(
+            "--context-length",
+            metavar="N",
+            min=1,
+            help="The model's context window in tokens [default: looked up].",
+        ),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -67,11 +77,17 @@ def chat(
     ] = None,
     summarizer_temperature: Annotated[
         float | None,
-        typer.Option("--summarizer-temperature", metavar="T", help="Sampling temperature of summaries."),
+        typer.Option(
+            "--summarizer-temperature",
+            metavar="T",
+            help="Sampling temperature of summaries, 0 to 2 [default: 0.2].",
+        ),
     ] = None,
     summarizer_max_tokens: Annotated[
         int | None,
-        typer.Option("--summarizer-max-tokens", metavar="N", min=1, help="Tokens of a summary at most."),
+        typer.Option(
+            "--summarizer-max-tokens", metavar="N", min=1, help="Tokens of a summary at most [default: 4000]."
+        ),
     ] = None,
     no_compression: Annotated[bool, typer.Option("--no-compression", help="Never compact.")] = False,
     no_memory: Annotated[
@@ -84,7 +100,9 @@ def chat(
     tool: Annotated[
         list[str] | None,
         typer.Option(
-            "--tool", metavar="MODULE:FUNCTION", help="A Python function the model may call; repeatable."
+            "--tool",
+            metavar="MODULE:FUNCTION",
+            help="A Python function the model may call; repeatable [default: none].",
         ),
     ] = None,
     yes: Annotated[
@@ -94,10 +112,19 @@ def chat(
         bool, typer.Option("--save", help="Keep these options in agent.toml, for every later chat.")
     ] = False,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="T", help="Sampling temperature, 0 to 2.")
+        float | None,
+        typer.Option(
+            "--temperature", metavar="T", help="Sampling temperature, 0 to 2 [default: the provider's]."
+        ),
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="N", min=1, help="Tokens of the reply at most.")
+        int | None,
+        typer.Option(
+            "--max-tokens",
+            metavar="N",
+            min=1,
+            help="Tokens of the reply at most [default: the provider's limit].",
+        ),
     ] = None,
     timeout: Annotated[
         float | None,

@@ -23,10 +23,20 @@ def compact(
     agent: options.AgentName,
     summary: Annotated[
         str | None,
-        typer.Option("--summary", metavar="TEXT|@FILE|-", help="Use this text instead of asking the model."),
+        typer.Option(
+            "--summary",
+            metavar="TEXT|@FILE|-",
+            help="Use this text as the summary [default: the model writes one].",
+        ),
     ] = None,
     focus: Annotated[
-        str, typer.Option("--focus", metavar="TEXT", help="What to keep above all.", show_default=False)
+        str,
+        typer.Option(
+            "--focus",
+            metavar="TEXT",
+            help="What to keep above all [default: nothing in particular].",
+            show_default=False,
+        ),
     ] = "",
     model: Annotated[
         str | None,
@@ -49,7 +59,9 @@ def compact(
     ] = None,
     temperature: Annotated[
         float | None,
-        typer.Option("--temperature", metavar="T", help="Sampling temperature of the summary, 0 to 2."),
+        typer.Option(
+            "--temperature", metavar="T", help="Sampling temperature of the summary, 0 to 2 [default: 0.2]."
+        ),
     ] = None,
     max_tokens: Annotated[
         int | None,
@@ -59,7 +71,12 @@ def compact(
     ] = None,
     context_length: Annotated[
         int | None,
-        typer.Option("--context-length", metavar="N", min=1, help="The model's context window in tokens."),
+        typer.Option(
+            "--context-length",
+            metavar="N",
+            min=1,
+            help="The model's context window in tokens [default: looked up].",
+        ),
     ] = None,
     api_base: options.ApiBase = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the last compaction back.")] = False,

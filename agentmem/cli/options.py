@@ -62,12 +62,15 @@ ModelName = Annotated[
         "--model",
         "-m",
         metavar="NAME",
-        help="Model, such as gpt-4o, local, local:FILE.gguf.",
+        help="Model, such as gpt-4o, local, local:FILE.gguf [default: by the keys that are set, else local].",
         autocompletion=complete_models,
     ),
 ]
 ApiBase = Annotated[
-    str | None, typer.Option("--api-base", metavar="URL", help="An OpenAI-compatible endpoint.")
+    str | None,
+    typer.Option(
+        "--api-base", metavar="URL", help="URL of an OpenAI-compatible endpoint [default: the provider's]."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Exact = Annotated[
