@@ -49,19 +49,9 @@ class RunReport:
 
     def take(self, reply: Reply) -> None:
         """Count one more reply."""
-        self.usage = _total(self.usage, reply.usage) if self.calls else reply.usage
+        self.usage = self.usage + reply.usage if self.calls else reply.usage
         self.calls += 1
         self.tool_calls += len(reply.tool_calls)
-
-
-def _total(one: Usage, other: Usage) -> Usage:
-    cost = None if one.cost is None or other.cost is None else one.cost + other.cost
-    return Usage(
-        one.prompt_tokens + other.prompt_tokens,
-        one.completion_tokens + other.completion_tokens,
-        one.cached_tokens + other.cached_tokens,
-        cost,
-    )
 
 
 @dataclass

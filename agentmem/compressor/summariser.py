@@ -77,7 +77,7 @@ class Summariser:
     results: Results
     progress: Callable[[int, int], None]
     calls: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = field(default_factory=lambda: Usage(cost=0.0))
     _corrected: bool = False
     _planned: int = 0
     _part: int = 0
@@ -232,7 +232,7 @@ class Summariser:
                 elif isinstance(piece, Finish):
                     finish = piece.reason
                 elif isinstance(piece, Usage):
-                    self.usage = _sum(self.usage, piece)
+                    self.usage += piece
         return "".join(said), finish
 
 
@@ -257,13 +257,3 @@ def _key(*parts_of_it: str) -> str:
     for each in parts_of_it:
         digest.update(each.encode("utf-8", "replace") + b"\0")
     return digest.hexdigest()
-
-
-def _sum(one: Usage, two: Usage) -> Usage:
-    cost = None if one.cost is None and two.cost is None else (one.cost or 0) + (two.cost or 0)
-    return Usage(
-        one.prompt_tokens + two.prompt_tokens,
-        one.completion_tokens + two.completion_tokens,
-        one.cached_tokens + two.cached_tokens,
-        cost,
-    )

@@ -106,6 +106,16 @@ class Usage:
     cached_tokens: int = 0
     cost: float | None = None
 
+    def __add__(self, other: Usage) -> Usage:
+        """Return what two calls took together; a cost that is unknown for one is unknown for both."""
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            cost,
+        )
+
 
 @dataclass(frozen=True)
 class Finish:
