@@ -19,7 +19,21 @@ from tests.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "man").glob("*.1"))
-SELECTORS = frozenset(["last", "since", "before", "role", "grep", "entry", "match", "regex", "older_than", "archive", "summaries"])
+SELECTORS = frozenset(
+    [
+        "last",
+        "since",
+        "before",
+        "role",
+        "grep",
+        "entry",
+        "match",
+        "regex",
+        "older_than",
+        "archive",
+        "summaries",
+    ]
+)
 SHELLS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
     "zsh": ["zsh", "-f", "-i"],

@@ -325,6 +325,8 @@ class Memory:
         Raises:
             MemoryUnreadable: a file cannot be read.
         """
+        if not os.path.lexists(self.folder):
+            return []  # the whole agent was deleted, which nobody does by mistake
         with self._steady() as folder:
             gone = forgotten(folder)
             known = self._ids(folder)
