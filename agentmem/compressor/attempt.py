@@ -255,7 +255,7 @@ class Attempt:
         room = min(self._left, self.limits.summary + self.limits.ledger, sum(map(self._size, head)) - 1)
         if room < _LEAST:
             raise CompactionFailed(failure)
-        details = min(self.limits.ledger, room // 2)
+        details = room // 2
         prose = extract(head, room - details, self._tokens)
         done = complete(prose, ledger, room - self._tokens(prose) - 8, self._tokens)
         return Compaction(summary=done.text, extractive=True, failure=failure)

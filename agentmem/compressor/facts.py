@@ -121,6 +121,7 @@ _PATTERNS: tuple[tuple[Kind, str, regex.Pattern[str]], ...] = (
     ),
 )
 _BACKTICKS = regex.compile(r"(?<!`)`([^`\n]{2,100})`(?!`)")
+_BULLETS = regex.compile(r"(?:\s*(?:[-*+•>]|\d{1,3}[.)])\s+)*")
 _ORDINAL = regex.compile(r"\d+(?:st|nd|rd|th|x)?")
 _TRAILING = ".,;:!?)]}*_'’"
 
@@ -178,8 +179,10 @@ def context(text: str, start: int, end: int, longest: int = 160) -> str:
         if match.start() <= start and end <= match.end():
             left, right = match.span()
             break
-    line = text[left:right]
-    return " ".join(clipped(line, start - left, longest, end - start).split())
+    # Without its bullet; a fact may begin like one.
+    if bullets := _BULLETS.match(text, left, right):
+        left = min(start, bullets.end())
+    return " ".join(clipped(text[left:right], start - left, longest, end - start).split())
 
 
 def clipped(text: str, at: int, longest: int, size: int = 0) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agentmem.compressor.facts import Fact, context, facts, folded, stands_in
@@ -18,14 +19,16 @@ if TYPE_CHECKING:
 TITLE = "## Exact details"
 
 _RULES = "The user's own words:"
-_SAID = "Said by the user:"
-_OTHERS = "From the rest of the record:"
-_INTRO = "Kept word for word; where two of them differ, the later one holds."
+_SAID = "Said along the way, oldest first; where two differ, the later one holds:"
+_USER = "User: "
 _LEFT_OUT = re.compile(r"^\(Left out for lack of room: (\d+) more details?;.*\)$", re.MULTILINE)
 _UNREAD = re.compile(r"^\(Not summarised: the oldest ~(\d+) tokens;.*\)$", re.MULTILINE)
 _TYPED = 2000  # characters; a longer message is pasted rather than typed, and its "must" is somebody else's
 _NOUNS = 0.12  # share of capitalised words inside sentences above which capitals do not mean names (German)
-_WORDS = re.compile(r"\w+")
+_SUBJECT = re.compile(r"[^\W\d_]{4,}")
+_NO_SUBJECT = frozenset(
+    {"that", "this", "with", "from", "have", "been", "will", "would", "should", "there", "their", "about"}
+)
 _KINDS = {"rule": 0, "url": 1, "email": 1, "path": 1, "id": 1, "date": 2, "figure": 3, "name": 4}
 
 
@@ -35,7 +38,8 @@ class Detail:
 
     Attributes:
         fact: what it is, and where it stands in its turn.
-        turn: number of the turn that said it last; the summary before is turn -1.
+        turn: number of the turn that said it last.
+        order: where in the whole record that was.
         by_user: whether the user said it.
         typed: for a rule: whether it stands in a message short enough to have been typed.
         times: how often it was said.
@@ -44,15 +48,22 @@ class Detail:
 
     fact: Fact
     turn: int
+    order: int
     by_user: bool
     typed: bool = True
     times: int = 1
     line: str = ""
 
-    @property
+    @cached_property
     def folded(self) -> str:
         """Its words as they are compared."""
         return folded(self.fact.text)
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        """The words around it that tell what it is about."""
+        words = folded(self.line).replace(self.folded, " ")
+        return frozenset(_SUBJECT.findall(words)) - _NO_SUBJECT
 
 
 @dataclass(frozen=True)
@@ -106,17 +117,19 @@ class _Collector:
     unsure: dict[str, Detail] = field(default_factory=dict)
     words: int = 0
     nouns: int = 0
+    base: int = 0
 
     def add(self, fact: Fact, text: str, turn: int, *, by_user: bool, typed: bool = True) -> None:
         key = folded(fact.text)
         before = self.found.get(key)
         line = fact.text if fact.kind == "rule" else context(text, fact.start, fact.end)
+        order = self.base + fact.start
         if before is None:
-            self.found[key] = Detail(fact, turn, by_user, typed, 1, line)
+            self.found[key] = Detail(fact, turn, order, by_user, typed, 1, line)
             return
         kind = before.fact if _KINDS[before.fact.kind] <= _KINDS[fact.kind] else fact
         by_user, typed = by_user or before.by_user, typed or before.typed
-        self.found[key] = Detail(kind, turn, by_user, typed, before.times + 1, line)
+        self.found[key] = Detail(kind, turn, order, by_user, typed, before.times + 1, line)
 
     def read(self, text: str, turn: int, *, by_user: bool) -> None:
         exact = facts(text)
@@ -130,11 +143,14 @@ class _Collector:
             if at < len(taken) and taken[at][0] < fact.end:
                 continue
             if unsure:
-                self.unsure[folded(fact.text)] = Detail(fact, turn, by_user, line=fact.text)
+                self.unsure[folded(fact.text)] = Detail(
+                    fact, turn, self.base + fact.start, by_user, line=fact.text
+                )
             else:
                 self.nouns += " " not in fact.text
                 self.add(fact, text, turn, by_user=by_user)
         self.words += len(text) // 6
+        self.base += len(text) + 1
 
     def rules(self, text: str, turn: int, *, typed: bool) -> None:
         for fact in rules(text):
@@ -143,7 +159,10 @@ class _Collector:
     def settled(self) -> Iterable[Detail]:
         for key, detail in self.unsure.items():
             if key in self.found:  # it has its capital inside sentences too: a name
-                self.add(detail.fact, detail.fact.text, detail.turn, by_user=detail.by_user)
+                before = self.found[key]
+                self.found[key] = replace(
+                    before, times=before.times + 1, by_user=before.by_user or detail.by_user
+                )
         nouns = self.words > 100 and self.nouns > _NOUNS * self.words  # noqa: PLR2004
         for detail in self.found.values():
             if not (nouns and detail.fact.kind == "name" and " " not in detail.fact.text):
@@ -181,7 +200,7 @@ def _rank(detail: Detail) -> tuple[bool, bool, bool, bool, int, int, int]:
         detail.times < 2,  # noqa: PLR2004
         -detail.turn,
         _KINDS[detail.fact.kind],
-        detail.fact.start,
+        detail.order,
     )
 
 
@@ -194,10 +213,11 @@ def _take_over(summary: str, collector: _Collector, number: int) -> tuple[int, i
         if not line.startswith("- "):
             heading = line.strip() or heading
             continue
-        text = line[2:]
+        by_user = heading == _RULES or line.startswith(f"- {_USER}")
+        text = line[2:].removeprefix(_USER)
         if heading == _RULES:
             collector.add(Fact("rule", text, 0, len(text)), text, number, by_user=True)
-        collector.read(text, number, by_user=heading != _OTHERS)
+        collector.read(text, number, by_user=by_user)
     counts = [pattern.search(listed) for pattern in (_LEFT_OUT, _UNREAD)]
     more, tokens = (int(found[1]) if found else 0 for found in counts)
     return more, tokens
@@ -237,24 +257,25 @@ def complete(
         unread: tokens of the record that were not summarised.
     """
     whole = folded(prose)
-    missing = [
-        detail
-        for detail in ledger.details
-        if detail.fact.kind == "rule" or not stands_in(detail.folded, whole)
-    ]
+    told: list[Detail] = []
+    missing: list[Detail] = []
+    for detail in ledger.details:
+        absent = detail.fact.kind == "rule" or not stands_in(detail.folded, whole)
+        (missing if absent else told).append(detail)
     unread += ledger.unread
     notes = [f"(Not summarised: the oldest ~{unread} tokens; they are in the archive.)"] if unread else []
-    overhead = count(f"{TITLE}\n{_INTRO}\n{_RULES}\n{_SAID}\n{_OTHERS}") + 30
-    chosen = _chosen(missing, max(0, budget - overhead), count)
-    lines = _lines(chosen, max(0, budget - overhead), count)
+    overhead = count(f"{TITLE}\n{_RULES}\n{_SAID}") + 30
+    room = max(0, budget - overhead)
+    chosen = _chosen(missing, room, count)
+    chosen = _with_later(chosen, told, room, count)
+    lines = _lines(chosen, room, count)
     body = [line for title, rows in lines for line in (["", title, *rows] if rows else [])]
     kept = len(covered(ledger.details, "\n".join([prose, *body])))
     left_out = ledger.left_out + len(ledger.details) - kept
     if left_out:
         more = "detail" if left_out == 1 else "details"
         notes.append(f"(Left out for lack of room: {left_out} more {more}; they are in the archive.)")
-    intro = ["", _INTRO] if body else []
-    added = ["", TITLE, *intro, *body, *(["", *notes] if notes else [])] if body or notes else []
+    added = ["", TITLE, *body, *(["", *notes] if notes else [])] if body or notes else []
     return Completed("\n".join([prose, *added]), kept, len(ledger.details))
 
 
@@ -262,24 +283,61 @@ def _chosen(missing: Sequence[Detail], budget: int, count: Callable[[str], int])
     """Return the first details whose bare words fit, in the order of the record."""
     chosen: list[Detail] = []
     for detail in missing:
-        cost = count(f"- {detail.fact.text}\n")
+        cost = _cost(detail, count)
         if cost > budget:
             if budget < 3:  # noqa: PLR2004 - nothing is that short
                 break
             continue
         budget -= cost
         chosen.append(detail)
-    return sorted(chosen, key=lambda detail: (detail.turn, detail.fact.start))
+    return sorted(chosen, key=lambda detail: detail.order)
+
+
+def _cost(detail: Detail, count: Callable[[str], int]) -> int:
+    """Return the tokens of a detail's bare words on a line of their own."""
+    mark = _USER if detail.by_user and detail.fact.kind != "rule" else ""
+    return count(f"- {mark}{detail.fact.text}\n")
+
+
+def _with_later(
+    chosen: list[Detail], told: Sequence[Detail], budget: int, count: Callable[[str], int]
+) -> list[Detail]:
+    """Add details that the summary has already and that seem to replace chosen ones, so that the later stand last.
+
+    Where there is no room for that, the one that was replaced is left out rather than stand as the last word.
+    """
+    budget -= sum(_cost(detail, count) for detail in chosen)
+    later: dict[int, Detail] = {}
+    kept = []
+    for old in chosen:
+        about = old.subject
+        rivals = [
+            new
+            for new in told
+            if new.order > old.order
+            and new.fact.kind == old.fact.kind != "rule"
+            and 2 * len(about & new.subject) >= max(1, min(len(about), len(new.subject)))
+        ]
+        newest = max(rivals, key=lambda new: new.order, default=None)
+        if newest and newest.order not in later:
+            cost = _cost(newest, count)
+            if cost > budget:
+                budget += _cost(old, count)
+                continue
+            budget -= cost
+            later[newest.order] = newest
+        kept.append(old)
+    return sorted([*kept, *later.values()], key=lambda detail: detail.order)
 
 
 def _lines(chosen: Sequence[Detail], budget: int, count: Callable[[str], int]) -> list[tuple[str, list[str]]]:
     """Return the details under their titles, each in the words around it while the budget lasts."""
-    spare = budget - sum(count(f"- {detail.fact.text}\n") for detail in chosen)
+    spare = budget - sum(_cost(detail, count) for detail in chosen)
     ruled = [detail.fact.text for detail in chosen if detail.fact.kind == "rule"]
-    said: dict[bool, list[str]] = {True: [], False: []}
+    said: list[str] = []
     whole = folded("\n".join(ruled))
     for detail in chosen:
-        cost = count(f"- {detail.fact.text}\n")
+        cost = _cost(detail, count)
         if detail.fact.kind == "rule":
             continue
         if stands_in(detail.folded, whole):
@@ -288,11 +346,11 @@ def _lines(chosen: Sequence[Detail], budget: int, count: Callable[[str], int]) -
         line = detail.fact.text
         if detail.line and (extra := count(f"- {detail.line}\n") - cost) <= spare:
             spare, line = spare - extra, detail.line
-        said[detail.by_user].append(line)
+        said.append(f"{_USER if detail.by_user else ''}{line}")
         whole = f"{whole} | {folded(line)}"
     return [
         (title, [f"- {line}" for line in dict.fromkeys(rows)])
-        for title, rows in ((_RULES, ruled), (_SAID, said[True]), (_OTHERS, said[False]))
+        for title, rows in ((_RULES, ruled), (_SAID, said))
     ]
 
 

@@ -50,10 +50,15 @@ class Planted:
 
 @dataclass
 class Talk:
-    """A conversation as (role, text) in turn, user first, and what is planted in it."""
+    """A conversation as (role, text) in turn, user first, and what is planted in it.
+
+    Attributes:
+        budget: the last of the figures that the user replaced by another now and then.
+    """
 
     turns: list[tuple[str, str]] = field(default_factory=list)
     planted: list[Planted] = field(default_factory=list)
+    budget: str = ""
 
 
 def _facts(rng: random.Random, number: int) -> list[tuple[str, str]]:
@@ -66,7 +71,19 @@ def _facts(rng: random.Random, number: int) -> list[tuple[str, str]]:
     money = f"{rng.randint(1, 99)},{rng.randint(100, 999)} EUR"
     name = f"{rng.choice(['Mara', 'Tariq', 'Ines', 'Jun'])} {rng.choice(['Okafor', 'Lindqvist', 'Moreau', 'Tanaka'])}"
     share = f"{rng.randint(1, 99)}.{number} %"
+    version = f"v{rng.randint(1, 9)}.{rng.randint(0, 20)}.{number}"
+    address = f"10.{rng.randint(0, 255)}.{number % 256}.{rng.randint(1, 254)}"
+    hour = f"{rng.randint(7, 18):02}:{rng.randint(10, 59)}"
+    setting = f"MAX_{rng.choice(['RETRY', 'BATCH', 'QUEUE'])}_{number}"
+    command = f"make {rng.choice(['deploy', 'check', 'clean'])} TARGET=site{number}"
+    phone = f"+49 30 {rng.randint(100000, 999999)}{number % 10}"
     return [
+        (version, f"they still run {version} over there"),
+        (address, f"the old one answers at {address} only"),
+        (hour, f"the call is at {hour} every morning"),
+        (setting, f"it depends on {setting} being set"),
+        (command, f"it all starts with `{command}` in a shell"),
+        (phone, f"the desk can be reached at {phone} by phone"),
         (path, f"the settings live in {path} on every machine"),
         (url, f"the notes are at {url} for now"),
         (mail, f"questions go to {mail} first"),
@@ -108,6 +125,11 @@ def talk(seed: int, exchanges: int, *, start: int = 0, words: int = 60) -> Talk:
                 rule = RULES[number // 5]
                 made.planted.append(Planted(rule, rule, number, rule=True))
                 sentences.insert(1, rule)
+            if by_user and number % 4 == 1:
+                made.budget = f"{number + 2},{rng.randint(100, 999)} EUR"
+                sentence = f"the budget is {made.budget} from today"
+                made.planted.append(Planted(made.budget, sentence, number))
+                sentences.insert(1, sentence)
             made.turns.append(("User" if by_user else "Ada", ". ".join(sentences) + "."))
     return made
 
@@ -130,14 +152,12 @@ def read(body: dict[str, Any]) -> str:
 def told(body: dict[str, Any], every: int = 1) -> list[str]:
     """Return the sentences of a summariser's input that tell anything, or every n-th of them."""
     text = re.sub(r"\[\d{4}-\d\d-\d\dT[^\]]+\] \w+: ", "", read(body))
-    sentences = [part.strip(" -") for part in re.split(r"\. |\.?\n", text)]
+    sentences = [part.strip(" -").removeprefix("User: ") for part in re.split(r"\. |\.?\n", text)]
     telling = [
         each
         for each in dict.fromkeys(sentences)
         if each
-        and not each.startswith(
-            ("<", "#", "(", "Kept word", "The user's own", "Said by", "From the rest", "Write the")
-        )
+        and not each.startswith(("<", "#", "(", "Kept word", "The user's own", "Said along", "Write the"))
         and not any(each.startswith(opening) for opening in OPENINGS)
     ]
     return telling[::every]
@@ -211,3 +231,12 @@ SUMMARISERS: dict[str, Callable[[dict[str, Any]], Scripted]] = {
     "thinking": thinking,
 }
 BAD: Sequence[str] = ("truncating", "empty", "inflating", "refusing", "erroring", "error text")
+
+
+def summarising(summarise: Callable[[dict[str, Any]], Scripted]) -> Callable[[dict[str, Any]], Scripted]:
+    """Return a model that summarises when asked to, and answers everything else politely."""
+
+    def answer(body: dict[str, Any]) -> Scripted:
+        return summarise(body) if "You condense" in body["messages"][0]["content"] else "I am fine"
+
+    return answer

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from agentmem.compressor.ledger import TITLE
 from agentmem.errors import CompactionFailed, ModelError
 from tests.answers import Answer, Refusal
-from tests.compaction.talks import BAD, INVENTED, RULES, SUMMARISERS, good, hallucinating, lossy, read, talk
+from tests.compaction.talks import (
+    BAD,
+    INVENTED,
+    RULES,
+    SUMMARISERS,
+    good,
+    hallucinating,
+    lossy,
+    read,
+    summarising,
+    talk,
+)
 
 if TYPE_CHECKING:
     from agentmem import Agent
-    from tests.answers import Scripted
     from tests.compaction.conftest import Opener
     from tests.loopback import Provider
 
@@ -49,7 +59,7 @@ def test_while_the_request_fits_a_useless_summary_is_reported_and_the_chat_goes_
 ) -> None:
     agent = opened(talk(1, 12).turns, threshold=0.2)
     before = memory_of(agent)
-    provider.answers.append(by_task(SUMMARISERS[kind]))
+    provider.answers.append(summarising(SUMMARISERS[kind]))
     assert agent.run("how are you?") == "I am fine"
     assert memory_of(agent).startswith(before)
     assert [line for line in told if line.startswith("not compacted: ")] == told
@@ -64,7 +74,7 @@ def test_when_the_request_would_not_fit_a_useless_summary_is_replaced_by_a_label
     made = talk(1, 24)
     agent = opened(made.turns, context_length=4200, threshold=1.0)
     before = memory_of(agent)
-    provider.answers.append(by_task(SUMMARISERS[kind]))
+    provider.answers.append(summarising(SUMMARISERS[kind]))
     assert agent.run("how are you?") == "I am fine"
     after = memory_of(agent).decode()
     assert archives_of(agent)[0].startswith(before)
@@ -78,23 +88,11 @@ def test_when_the_request_would_not_fit_a_useless_summary_is_replaced_by_a_label
     assert agent.meter.tokens <= 4200
 
 
-def by_task(summarise: Any) -> Any:
-    """Answer summarising with a summariser, and everything else politely."""
-
-    def answer(body: dict[str, Any]) -> Scripted:
-        scripted: Scripted = (
-            summarise(body) if "You condense" in body["messages"][0]["content"] else "I am fine"
-        )
-        return scripted
-
-    return answer
-
-
 def test_a_summariser_that_is_useless_twice_is_not_asked_again(
     provider: Provider, opened: Opener, told: list[str]
 ) -> None:
     agent = opened(context_length=3000, threshold=1.0)
-    provider.answers.append(by_task(SUMMARISERS["refusing"]))
+    provider.answers.append(summarising(SUMMARISERS["refusing"]))
     for number in range(20):
         for role, text in talk(2, 4, start=4 * number).turns:
             agent.short_memory.add(role, text)

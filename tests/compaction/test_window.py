@@ -204,7 +204,6 @@ def test_two_poor_passes_in_a_row_make_compaction_rest(
         assert agent.run("and?") == "fine"
     assert len(summaries(provider)) <= 4
     assert len([line for line in told if "compaction rests" in line]) <= 1
-    agent.compact()
 
 
 def test_undo_from_python(provider: Provider, opened: Opener) -> None:
