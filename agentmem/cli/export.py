@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +37,9 @@ def export(
     """Write the memory of AGENT in another format."""
     output.end_quietly_on_closed_pipe()
     if format_ not in EXPORTS:
-        raise UsageError(f"no format {format_!r}; there are {', '.join(EXPORTS)}")
+        near = get_close_matches(format_, EXPORTS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UsageError(f"no format {format_!r}; {hint}there are {', '.join(EXPORTS)}")
     memory = options.existing_memory(agent, workspace)
     selection = options.selection(last=last, since=since, before=before, role=role, grep=grep)
     pieces = EXPORTS[format_](selected(memory, selection, archives=archives), agent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -83,11 +84,17 @@ def show(
             }
         )
         return
-    if screen.wanted():
+    _print(chosen, agent, memory, exact=exact)
+
+
+def _print(chosen: Sequence[tuple[int, Entry]], agent: str, memory: Memory, *, exact: bool) -> None:
+    if not chosen:
+        output.notice("no entry is like that" if memory.tail(1)[0] else f"{agent} remembers nothing yet")
+    elif screen.wanted():
         screen.show_entries(chosen, agent, exact=exact)
-        return
-    for number, entry in chosen:
-        output.write(rendered(number, entry))
+    else:
+        for number, entry in chosen:
+            output.write(rendered(number, entry))
 
 
 def _check(agent: str | None, *, raw: bool, path: bool, others: bool, json: bool) -> None:

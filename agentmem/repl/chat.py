@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from agentmem.display import visible
 from agentmem.errors import AgentMemError
 from agentmem.repl import views
-from agentmem.repl.bar import Fragment, Gauge, bar
+from agentmem.repl.bar import Fragment, Gauge, bar, cells
 from agentmem.repl.history import InputHistory
 from agentmem.repl.keyboard import PASTE_ON
 from agentmem.repl.opening import Opening
@@ -35,6 +35,8 @@ SGR = {"name": "1", "dim": "2", "calm": "32", "near": "33", "full": "31"}
 _BYTES_PER_TOKEN = 4
 """What a token of a reply takes, roughly, until the provider says."""
 _SPINNER_CELLS = 2
+_NOTE_CELLS = 40
+"""Columns from which the bar has room for a note."""
 _SPINNERS = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 
 
@@ -263,9 +265,12 @@ class Chat(Surface):
     def _status(self, width: int, frame: int) -> Line:
         """Return the row beneath a reply: a sign of life and the bar."""
         spinner = _SPINNERS[0 if self.unicode else 1]
-        fragments = self.bar(max(1, width - 2))
-        if width > _SPINNER_CELLS:
-            fragments = [("dim", f"{spinner[frame % len(spinner)]} "), *fragments]
+        sign = [("dim", f"{spinner[frame % len(spinner)]} ")] if width > _SPINNER_CELLS else []
+        note: list[Fragment] = []
+        if (waiting := self.keyboard.waiting()) and width > _NOTE_CELLS:
+            # What is typed now is for the next prompt; show that it is not lost.
+            note = [("near", f"{' · ' if self.unicode else ' - '}{waiting} typed ahead")]
+        fragments = [*sign, *self.bar(max(1, width - cells([*sign, *note]))), *note]
         return self.in_its_colours(tuple((SGR.get(style, ""), text) for style, text in fragments))
 
     # What happens in a turn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentmem.repl.region import SHOW_CURSOR
 
 if sys.platform != "win32":
+    import fcntl
     import termios
 
 if TYPE_CHECKING:
@@ -62,6 +64,15 @@ class Keyboard:
             with suppress(termios.error, ValueError, OSError):
                 termios.tcsetattr(self._keys, termios.TCSAFLUSH if forget else termios.TCSANOW, self._before)
         return True
+
+    def waiting(self) -> int:
+        """Return how many bytes were typed and not yet read."""
+        if sys.platform == "win32" or not self._holds:
+            return 0
+        found = array.array("i", [0])
+        with suppress(OSError, ValueError):
+            fcntl.ioctl(self._keys, termios.FIONREAD, found)
+        return found[0]
 
     @contextmanager
     def held(self) -> Iterator[None]:

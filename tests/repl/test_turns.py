@@ -99,6 +99,7 @@ def test_ctrl_c_does_not_lose_what_was_typed_ahead(chat: Chat, provider: Provide
     terminal.send("first\r")
     terminal.wait_for("one")
     terminal.send("kept")
+    terminal.wait_for(" · 4 typed ahead")
     terminal.send("\x03")
     terminal.wait_for("interrupted")
     terminal.wait_for("\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} kept")
