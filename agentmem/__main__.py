@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -10,8 +11,12 @@ from contextlib import suppress
 def run() -> None:
     """Run the command line on the process's arguments and exit with its status."""
     _open_standard_streams()
+    # What the imports make stays for good: looking through it for garbage is a twentieth of a short command.
+    gc.disable()
     from agentmem.cli import main
 
+    gc.freeze()
+    gc.enable()
     status = main()
     try:
         sys.stdout.flush()

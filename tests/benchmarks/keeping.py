@@ -163,7 +163,7 @@ def large(plan: Plan) -> Iterator[Row]:
         mine.wall.over(other.wall),
         1 / 3,
         details=f"{milliseconds(mine.wall.median)} over {milliseconds(other.wall.median)}; "
-        f"processor time x{mine.over(other).cpu.median:.2f}",
+        f"processor time {mine.over(other).cpu.median:.2f}",
     )
 
 
@@ -180,7 +180,7 @@ def tail(plan: Plan) -> Iterator[Row]:
         huge.over(empty).wall,
         3.0,
         details=f"{milliseconds(huge.wall.median)} over {milliseconds(empty.wall.median)}; "
-        f"processor time x{huge.over(empty).cpu.median:.2f}",
+        f"processor time {huge.over(empty).cpu.median:.2f}",
     )
     size = resident(end, env, str(plan.folder / "size"))
     yield Row("the same, peak resident size", Spread((size,)), 60.0, "MB")
