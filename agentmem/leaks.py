@@ -22,12 +22,14 @@ class Leak:
 
     Attributes:
         file: relative to the agent's folder.
-        where: the id of the entry it stands in, or `line N`.
+        line: the line in the file, counted from 1: of the secret, or of the entry it stands in.
+        entry: the id of that entry, or "" where it stands in none.
         kind: such as `github token`.
     """
 
     file: str
-    where: str
+    line: int
+    entry: str
     kind: str
 
 
@@ -44,14 +46,14 @@ def secrets_in(path: Path) -> Iterator[Leak]:
         yield from _in_lines(file, document.header)
         for entry in document.entries:
             text = f"{entry.text}\n{entry.aside}" if entry.aside else entry.text
-            for secret in find(text):
-                yield Leak(file, entry.stamp, secret.kind)
+            for kind in sorted({secret.kind for secret in find(text)}):
+                yield Leak(file, content.count(b"\n", 0, entry.start) + 1, entry.stamp, kind)
 
 
 def _in_lines(file: str, content: bytes) -> Iterator[Leak]:
     text = content.decode("utf-8", "surrogateescape")
     for secret in find(text):
-        yield Leak(file, f"line {text.count(chr(10), 0, secret.start) + 1}", secret.kind)
+        yield Leak(file, text.count("\n", 0, secret.start) + 1, "", secret.kind)
 
 
 def _files(path: Path) -> Iterator[tuple[str, bytes]]:

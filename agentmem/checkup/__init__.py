@@ -14,6 +14,7 @@ from agentmem.checkup.files import looks, twins
 from agentmem.checkup.finding import Finding
 from agentmem.durable import Folder
 from agentmem.errors import AgentMemError, FolderLocked
+from agentmem.leaks import secrets_in
 from agentmem.locking import locked
 from agentmem.workspace import INDEX_FILE, PRIVATE_FOLDER
 
@@ -31,12 +32,21 @@ def examine(memory: Memory) -> Iterator[Finding]:
     try:
         yield from looks(memory)
         yield from readable(memory)
+        yield from _secrets(memory.folder)
         yield from _lock(memory)
         yield from _index(memory.folder / PRIVATE_FOLDER / INDEX_FILE)
     except AgentMemError as error:
         yield Finding("unreadable", memory.folder, str(error))
     except OSError as error:
         yield Finding("unreadable", memory.folder, f"cannot look at {error.filename}: {error.strerror}")
+
+
+def _secrets(path: Path) -> Iterator[Finding]:
+    for leak in secrets_in(path):
+        what = f"entry {leak.entry}" if leak.entry else "it"
+        advice = "; `agentmem forget` removes entries" if leak.entry else ""
+        says = f"{what} seems to hold a secret ({leak.kind}){advice}"
+        yield Finding("secret", path / leak.file, says, leak.line, grave=False)
 
 
 def _lock(memory: Memory) -> Iterator[Finding]:

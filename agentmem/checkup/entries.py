@@ -7,7 +7,6 @@ from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from agentmem import redaction
 from agentmem.checkup.finding import Finding
 from agentmem.entries import CUT_OFF, header_field, is_stamp, parse
 from agentmem.workspace import ARCHIVE_FOLDER
@@ -53,7 +52,6 @@ def _written(memory: Memory, path: Path, content: bytes) -> Iterator[Finding]:
             says = f"the id of entry #{number} is no time: {entry.stamp}"
             yield _at(entry, content, path, "bad id", says, grave=False)
     yield from _bytes(path, content)
-    yield from _secrets(path, content, document)
 
 
 def _torn(memory: Memory, path: Path, content: bytes, document: Document) -> Iterator[Finding]:
@@ -86,13 +84,6 @@ def _bytes(path: Path, content: bytes) -> Iterator[Finding]:
     except UnicodeDecodeError as error:
         says = "bytes that are not UTF-8; they are kept as they are"
         yield Finding("not UTF-8", path, says, _line(content, error.start), grave=False)
-
-
-def _secrets(path: Path, content: bytes, document: Document) -> Iterator[Finding]:
-    for number, entry in enumerate(document.entries, 1):
-        for kind in sorted({secret.kind for secret in redaction.find(entry.text)}):
-            says = f"entry #{number} seems to hold a secret ({kind}); `agentmem forget` removes entries"
-            yield _at(entry, content, path, "secret", says, grave=False)
 
 
 def _shelf(memory: Memory, archives: dict[Path, bytes], contents: dict[Path, bytes]) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,11 +134,16 @@ def test_secrets_that_are_there_already_are_found_and_not_repeated(workspace: Pa
     input_history.keep(memory.folder, SECRETS["url password"])
     (memory.folder / "agent.toml").write_text(f'\nrules = "use {SECRETS["npm token"]}"\n')
     (memory.folder / "archive" / "history_loop.md").symlink_to("/dev/zero")
-    found = {(leak.file, leak.where, leak.kind) for leak in secrets_in(memory.folder)}
+    found = {(leak.file, leak.entry or str(leak.line), leak.kind) for leak in secrets_in(memory.folder)}
     assert found == {
         (f"archive/{archive}", entry.stamp, "github token"),
         ("MEMORY.md", later.stamp, "anthropic key"),
-        (".agentmem/history", "line 1", "url password"),
-        ("agent.toml", "line 2", "npm token"),
+        (".agentmem/history", "1", "url password"),
+        ("agent.toml", "2", "npm token"),
     }
+    (memory.folder / "archive" / "history_loop.md").unlink()
+    said = run("doctor", "Ada").out
+    for file, _, kind in found:
+        assert re.search(rf"note: .*{file}:\d+: .* seems to hold a secret \({kind}\)", said)
+    assert not any(secret in said for secret in SECRETS.values())
     assert list(secrets_in(workspace / "agents" / "Nobody")) == []
