@@ -69,6 +69,11 @@ def memory(workspace: Path) -> Memory:
         ["show", "Ada"],
         ["show", "Ada", "--last", "1"],
         ["archives", "Ada", "latest"],
+        ["search", "Ada", "canary"],
+        ["search", "--all", "canary"],
+        ["show", "Ada", "--tokens"],
+        ["archives", "Ada"],
+        ["archives", "Ada", "--verify"],
         ["forget", "Ada", "--match", "canary", "--dry-run"],
         *(["export", "Ada", "-f", each] for each in ("markdown", "text", "html")),
     ],
@@ -76,9 +81,13 @@ def memory(workspace: Path) -> Memory:
 )
 def test_stored_text_is_shown_not_obeyed(memory: Memory, words: list[str]) -> None:
     if words[0] == "archives":
+        memory.append("User", f"canary {EVIL}")
         run("compact", "Ada", "--summary", "x", "--keep-tokens", "0", OPENAI_API_KEY="x")
-    shown(on_terminal(*words), cut=words[0] == "forget")
-    assert memory.exists()
+    raw = on_terminal(*words)
+    if words in (["show", "Ada", "--tokens"], ["archives", "Ada"], ["archives", "Ada", "--verify"]):
+        assert [trick for trick in NEVER if trick in raw] == []
+    else:
+        shown(raw, cut=words[0] in {"forget", "search"})
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
@@ -146,3 +155,45 @@ def test_names_in_the_workspace_are_shown_not_obeyed(memory: Memory, workspace: 
         with Terminal([*COMMAND, *words], columns=300, environment=environment()) as terminal:
             terminal.wait_end()
             assert [trick for trick in NEVER if trick in terminal.raw] == []
+
+
+def test_a_forged_role_and_note_are_shown_not_obeyed(memory: Memory) -> None:
+    heading = f"### Ad{TRICKS['C1']}a — 2026-01-01T00:00:00.000000+00:00 <!-- note {TRICKS['OSC 52']} -->\n\n"
+    with memory.path.open("a", encoding="utf-8") as file:
+        file.write(f"{heading}forged canary\n\n---\n\n")
+    for words in (
+        ["show", "Ada"],
+        ["search", "Ada", "forged"],
+        ["forget", "Ada", "--last", "1", "--dry-run"],
+    ):
+        raw = on_terminal(*words)
+        assert b"forged" in raw
+        assert [trick for trick in NEVER if trick in raw] == []
+
+
+def test_what_doctor_finds_is_shown_not_obeyed(memory: Memory) -> None:
+    (memory.folder / f"copy {TRICKS['OSC 52']} {TRICKS['bidi']}.md").write_text("x")
+    with Terminal([*COMMAND, "doctor"], columns=300, environment=environment()) as terminal:
+        terminal.wait_end()
+        assert b"copy" in terminal.raw
+        assert [trick for trick in NEVER if trick in terminal.raw] == []
+
+
+def test_a_session_shows_and_does_not_obey(provider: Provider, memory: Memory) -> None:
+    provider.answers.append(Answer(f"streamed {EVIL}", pieces=("streamed ", *EVIL)))
+    command = [*COMMAND, "chat", "Ada", "-m", "gpt-4o"]
+    with Terminal(command, columns=200, rows=50, environment=environment()) as terminal:
+        terminal.wait_prompt()
+        for line in ("hello", "/show", "/search canary", "/archives"):
+            terminal.send(f"{line}\r")
+            terminal.wait_said("streamed")
+            terminal.wait_prompt()
+        terminal.send("\x04")
+        assert terminal.wait_end() == 0
+        raw = bytes(terminal.raw)
+    # The session itself colours, moves the cursor and sends backspaces; these are never its own.
+    own = {b"\x1b[31m", b"\x1b[2J", b"\x08", b"\x07", b"\x1b]"}
+    assert [trick for trick in NEVER if trick in raw and trick not in own] == []
+    assert [trick for trick in (b"\x1b]52", b"\x1b]0;owned", b"\x1b[31mred") if trick in raw] == []
+    assert raw.count(rb"\x1b]52") >= 2
+    assert memory.exists()
