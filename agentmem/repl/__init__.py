@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from contextlib import nullcontext
@@ -46,6 +47,9 @@ def run_repl(
     from agentmem.repl.signals import Ended, Signals
     from agentmem.repl.stream import can_redraw
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal with another character set shows a question mark for what it does not have.
+        sys.stdout.reconfigure(errors="replace")
     redraw = can_redraw(sys.stdout) and not plain
     colour = redraw and not os.environ.get("NO_COLOR")
     chat = Chat(

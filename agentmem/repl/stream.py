@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from agentmem.display import Visible, visible
@@ -153,7 +154,10 @@ class LiveReply:
                 self._pieces.append(("note", ending))
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        while self._thread.is_alive():
+            # A Ctrl-C this late has nothing left to interrupt, and the next prompt must not be drawn into.
+            with suppress(KeyboardInterrupt):
+                self._thread.join()
 
     def pause(self) -> None:
         """Take the bar and the open rows off the screen, and draw no more until `resume`."""

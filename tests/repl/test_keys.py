@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -322,7 +323,10 @@ def test_tool_calls_are_asked_about_and_shown_on_one_line(
     terminal.wait_prompt()
 
 
-def test_ctrl_c_while_a_tool_runs(chat: Chat, provider: Provider, tmp_path: Path, workspace: Path) -> None:
+@pytest.mark.parametrize("stop", ["Ctrl-C", "SIGTERM"])
+def test_a_running_tool_can_be_stopped(
+    chat: Chat, provider: Provider, tmp_path: Path, workspace: Path, stop: str
+) -> None:
     mark = tmp_path / "running"
     (tmp_path / "mytools.py").write_text(
         "import pathlib, threading\n\n"
@@ -341,13 +345,18 @@ def test_ctrl_c_while_a_tool_runs(chat: Chat, provider: Provider, tmp_path: Path
     )
     terminal.send("wait\r")
     terminal.wait_until(lambda: mark.exists() or terminal.screen.dirty.clear())
-    terminal.send("\x03")
-    terminal.wait_for("interrupted")
-    terminal.wait_prompt()
+    if stop == "SIGTERM":
+        terminal.signal(signal.SIGTERM)
+        assert terminal.wait_end() == 143
+    else:
+        terminal.send("\x03")
+        terminal.wait_for("interrupted")
+        terminal.wait_prompt()
     memory = (workspace / "agents" / "Ada" / "MEMORY.md").read_text(encoding="utf-8")
     assert "### Tool (wait)" in memory
-    terminal.send("\x04")
-    assert terminal.wait_end() == 0
+    if stop == "Ctrl-C":
+        terminal.send("\x04")
+        assert terminal.wait_end() == 0
 
 
 def test_a_compaction_in_a_turn_shows_its_progress_and_report(chat: Chat, provider: Provider) -> None:
@@ -372,3 +381,52 @@ def test_a_compaction_in_a_turn_shows_its_progress_and_report(chat: Chat, provid
     terminal.wait_for("done")
     shown = " ".join(terminal.transcript())
     assert shown.count("compacted: ") == 1
+
+
+def test_a_terminal_with_another_character_set(chat: Chat, provider: Provider) -> None:
+    provider.answers.append("caf\u00e9 \u6f22")
+    terminal = chat(environment={"PYTHONIOENCODING": "latin-1", "LC_ALL": "C"})
+    terminal.send("hello\r")
+    terminal.wait_for("caf")
+    terminal.wait_prompt()
+    terminal.send("\x04")
+    assert terminal.wait_end() == 0
+
+
+def shows_since(terminal: Terminal, seen: int, text: str) -> bool:
+    return text.encode() in bytes(terminal.raw[seen:])
+
+
+def test_every_command_on_a_small_screen(chat: Chat, provider: Provider, tmp_path: Path) -> None:
+    provider.answers += ["a first reply " * 40, "a second reply " * 40, "another reply", "a short summary"]
+    terminal = chat("--context-length", "2000", columns=40, rows=10, folder=tmp_path)
+    steps = [
+        ("one", "reply"),
+        ("two", "second reply"),
+        ("/help", "Ctrl-D"),
+        ("/tokens", "free"),
+        ("/show 2", "#4"),
+        ("/search reply", "reply"),
+        ("/retry", "another reply"),
+        ("/edit", "it will replace"),
+        ("\x03/copy", "copied"),
+        ("/model", "gpt-4o"),
+        ("/system be brief", "replaced"),
+        ("/export talk.md", "wrote"),
+        ("/multiline", "Alt-Enter sends"),
+        ("/multiline\x1b", "Enter sends"),
+        ("/compact", "tokens"),
+        ("/archives", "kB"),
+        ("/undo", "again as in"),
+        ("/forget #1", "for good?"),
+    ]
+    for typed, shown in steps:
+        terminal.wait_prompt()
+        seen = len(terminal.raw)
+        terminal.send(f"{typed}\r")
+        terminal.wait_until(partial(shows_since, terminal, seen, shown))
+    terminal.send("n\n")
+    terminal.wait_for("nothing was removed")
+    terminal.wait_prompt()
+    terminal.send("/exit\r")
+    assert terminal.wait_end() == 0
