@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.durable import read_at
 from agentmem.entries import parse
+from agentmem.search.parts import Parts
 from agentmem.search.words import TRIGRAMS, WORDS, broken, carried
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from agentmem.durable import Folder
     from agentmem.entries import Entry
 
-VERSION = 1
+VERSION = 2
 SCHEMA = f"""
 CREATE TABLE files (name TEXT PRIMARY KEY, inode INTEGER, size INTEGER, changed INTEGER);
 CREATE TABLE entries (number INTEGER PRIMARY KEY, digest BLOB UNIQUE, file TEXT, start INTEGER, length INTEGER,
                       stamp TEXT, role TEXT, time REAL);
 CREATE INDEX places ON entries (file, start);
-CREATE VIRTUAL TABLE words USING fts5(text, heading, content='', tokenize="{WORDS}");
+CREATE VIRTUAL TABLE words USING fts5(text, heading, numbers, content='', tokenize="{WORDS}");
+CREATE TABLE tokens (number INTEGER PRIMARY KEY, text TEXT UNIQUE);
 CREATE VIRTUAL TABLE parts USING fts5(text, content='', detail=none, tokenize="{TRIGRAMS}");
 PRAGMA user_version = {VERSION};
 """
@@ -130,7 +132,7 @@ def synchronise(
     try:
         appended = changed == {""} and _appended(connection, folder, before.get(""), present.get(""))
         if appended:
-            _insert(connection, "", appended)
+            _insert(connection, Parts(), "", appended)
         else:
             _compare(connection, folder, changed, progress)
         connection.execute("DELETE FROM files")
@@ -170,6 +172,7 @@ def _compare(
     gone = {key for key, file in places.items() if file in changed}
     total = sum(seen[1] for name, seen in survey(folder).items() if name in changed)
     done = 0
+    parts = Parts()
     # MEMORY.md comes last: what stands there and in an archive is found in MEMORY.md.
     for shelf, name in _files(folder):
         file = _key(name)
@@ -178,7 +181,9 @@ def _compare(
             batch = {digest(entry.raw): entry for entry in entries[first : first + _BATCH]}
             moved = [(file, entry.start, key) for key, entry in batch.items() if key in places]
             connection.executemany("UPDATE entries SET file = ?, start = ? WHERE digest = ?", moved)
-            _insert(connection, file, [(key, entry) for key, entry in batch.items() if key not in places])
+            _insert(
+                connection, parts, file, [(key, entry) for key, entry in batch.items() if key not in places]
+            )
             places |= dict.fromkeys(batch, file)
             gone.difference_update(batch)
             done += sum(len(entry.raw) for entry in batch.values())
@@ -187,16 +192,17 @@ def _compare(
         raise Unusable
 
 
-def _insert(connection: sqlite3.Connection, file: str, entries: Iterable[tuple[bytes, Entry]]) -> None:
+def _insert(
+    connection: sqlite3.Connection, parts: Parts, file: str, entries: Iterable[tuple[bytes, Entry]]
+) -> None:
     """Put entries that are not there yet into every table."""
     last = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0]
-    rows, words, parts = [], [], []
+    rows, words = [], []
     for number, (key, entry) in enumerate(entries, last + 1):
         text = f"{entry.text}\n{entry.aside}" if entry.aside else entry.text
         said = (carried(entry.stamp), carried(entry.role), entry.when.timestamp())
         rows.append((number, key, file, entry.start, len(entry.raw), *said))
-        words.append((number, broken(text), broken(f"{entry.role} {entry.note}")))
-        parts.append((number, carried(text)))
+        words.append((number, broken(text), broken(f"{entry.role} {entry.note}"), parts.take(text)))
     connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    connection.executemany("INSERT INTO words (rowid, text, heading) VALUES (?, ?, ?)", words)
-    connection.executemany("INSERT INTO parts (rowid, text) VALUES (?, ?)", parts)
+    connection.executemany("INSERT INTO words (rowid, text, heading, numbers) VALUES (?, ?, ?, ?)", words)
+    parts.write(connection)

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentmem.search.words import trigrams
+from agentmem.search.parts import with_part
 
 if TYPE_CHECKING:
     import sqlite3
@@ -120,7 +120,7 @@ def gather(connection: sqlite3.Connection, query: Query) -> Evidence:
         # Parts of words only where whole words find nothing, or where the punctuation matters.
         if not found or term.symbolic:
             weight = max(found.values(), default=_PART_WEIGHT)
-            for number in _by_parts(connection, term):
+            for number in with_part(connection, term.text, _MOST_PARTS):
                 found.setdefault(number, weight / 2)
         evidence.by_term[term] = found
     return evidence
@@ -141,17 +141,6 @@ def _by_words(connection: sqlite3.Connection, term: Term, count: int, most: int)
         return dict(connection.execute(newest, (term.match, most)))
     # bm25 is negative, the better the lower; a word in more than half of the entries weighs next to nothing.
     rows = connection.execute(
-        "SELECT rowid, -bm25(words, 1.0, 0.7) FROM words WHERE words MATCH ?", (term.match,)
+        "SELECT rowid, -bm25(words, 1.0, 0.7, 0.0) FROM words WHERE words MATCH ?", (term.match,)
     )
     return {number: max(weight, _LEAST_WEIGHT) for number, weight in rows}
-
-
-def _by_parts(connection: sqlite3.Connection, term: Term) -> list[int]:
-    """Return entries that have every three neighbouring characters of a term, the newest."""
-    match = trigrams(term.text)
-    if not match:
-        return []
-    rows = connection.execute(
-        "SELECT rowid FROM parts WHERE parts MATCH ? ORDER BY rowid DESC LIMIT ?", (match, _MOST_PARTS)
-    )
-    return [number for (number,) in rows]

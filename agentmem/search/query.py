@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.search.words import TRIGRAM, has_words, phrase
+from agentmem.search.words import bare, has_words, phrase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +15,6 @@ MOST_TERMS = 32
 """Terms of a query that are looked at; a pasted page is cut here."""
 
 _PARTS = re.compile(r'"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+)|"')
-# ASCII that surrounds a word in a sentence; not + or #, which belong to C++ and C#.
-_BEFORE, _AFTER = "([{<'`", ")]}>'`.,;:!?"
 _POSSESSIVE = re.compile(r"(?<=\w)(?:'s|\u2019s|'|\u2019)\Z", re.IGNORECASE)
 _SYMBOLIC = re.compile(r"[^\w\s]|_|[^\W_]\d|\d[^\W_]|[a-z][A-Z]")
 
@@ -51,7 +48,7 @@ class Term:
     @property
     def searchable(self) -> bool:
         """Whether the index can be asked for it at all."""
-        return bool(self.match) or len(self.text) >= TRIGRAM
+        return bool(self.match) or len(self.text) > 1
 
 
 @dataclass(frozen=True)
@@ -85,22 +82,8 @@ def _quoted(argument: str) -> str:
     return f'"{argument}"' if re.search(r"\s", argument) and '"' not in argument else argument
 
 
-def _bare(word: str) -> str:
-    """Take off the brackets, quotation marks and full stops of any script around a word."""
-    start, end = 0, len(word)
-    while start < end and (word[start] in _BEFORE or _is_mark(word[start])):
-        start += 1
-    while start < end and (word[end - 1] in _AFTER or _is_mark(word[end - 1])):
-        end -= 1
-    return word[start:end]
-
-
-def _is_mark(character: str) -> bool:
-    return not character.isascii() and unicodedata.category(character) in {"Ps", "Pe", "Pi", "Pf", "Po"}
-
-
 def _word(typed: str | None) -> Term | None:
-    word = _POSSESSIVE.sub("", _bare(typed or ""))
+    word = _POSSESSIVE.sub("", bare(typed or ""))
     if word.endswith("*") and has_words(word):
         return Term(word.rstrip("*"), prefix=True)
     return Term(word) if word else None

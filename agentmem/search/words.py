@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 WORDS = "porter unicode61 remove_diacritics 2 categories 'L* N* Co So'"
 """The tokenizer of words: stemmed, without accents; symbols such as emoji are words too."""
@@ -25,6 +26,10 @@ _SINGLE = re.compile(
 _UNCARRIED = re.compile("[\x00\x1f\ud800-\udfff]")
 
 
+# ASCII that surrounds a word in a sentence; not + or #, which belong to C++ and C#.
+_BEFORE, _AFTER = "([{<'`\"", ")]}>'`\".,;:!?"
+
+
 def carried(text: str) -> str:
     """Return a text as SQLite can take it."""
     return _UNCARRIED.sub(" ", text)
@@ -35,6 +40,20 @@ def broken(text: str) -> str:
     if text.isascii():
         return text.replace("\x00", " ")
     return _SINGLE.sub(f"{BREAK}\\g<0>{BREAK}", carried(text))
+
+
+def bare(word: str) -> str:
+    """Take off the brackets, quotation marks and full stops of any script around a word."""
+    start, end = 0, len(word)
+    while start < end and (word[start] in _BEFORE or _is_mark(word[start])):
+        start += 1
+    while start < end and (word[end - 1] in _AFTER or _is_mark(word[end - 1])):
+        end -= 1
+    return word[start:end]
+
+
+def _is_mark(character: str) -> bool:
+    return not character.isascii() and unicodedata.category(character) in {"Ps", "Pe", "Pi", "Pf", "Po"}
 
 
 def phrase(text: str) -> str:
