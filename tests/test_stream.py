@@ -10,7 +10,8 @@ import pytest
 
 from agentmem.repl.flow import Flow
 from agentmem.repl.markdown import Canvas
-from agentmem.repl.region import plain
+from agentmem.repl.region import Line, plain
+from agentmem.repl.stream import LiveReply
 from tests.terminal import Terminal
 
 SAMPLE = Path(__file__).parent / "samples" / "reply.md"
@@ -93,6 +94,19 @@ def test_a_reply_of_5000_tokens_keeps_bytes_and_processor_time_within_the_bars(t
     assert found
     assert float(found[1]) <= 3
     assert float(found[2]) <= 1
+
+
+def test_a_reply_that_breaks_the_renderer_is_shown_as_it_is(tmp_path: Path) -> None:
+    class Broken(Canvas):
+        def markdown(self, source: str, width: int, *, number: int | None = None) -> list[Line]:
+            raise RuntimeError(source, width, number)
+
+    path = tmp_path / "screen"
+    with path.open("w", encoding="utf-8") as out:
+        reply = LiveReply(out, Broken, lambda _width, _frame: (("", "bar"),), lambda: (80, 24))
+        reply.text("the *whole* reply\n\nof two\x1b[31m paragraphs")
+        reply.close()
+    assert "the *whole* reply\n\nof two\\x1b[31m paragraphs\n" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")

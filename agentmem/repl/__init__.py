@@ -65,12 +65,14 @@ def run_repl(
     )
     prompt = Prompt(chat, colour=colour) if sys.stdout.isatty() else LinePrompt(chat)
 
+    held: list[bool] = []
+
     def pause() -> None:
         chat.pause()
-        chat.keyboard.release()
+        held.append(chat.keyboard.release())
 
     def resume() -> None:
-        if sys.stdout.isatty():
+        if held.pop():
             chat.keyboard.hold()
         chat.resume()
 

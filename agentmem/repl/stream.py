@@ -118,6 +118,9 @@ class LiveReply:
         self._visible = Visible()
         self._changed = threading.Condition()
         self._drawing = threading.Lock()
+        self._pauses = 0
+        self._said: list[str] = []
+        self._failed = False
         self._pieces: list[tuple[str, str]] = []
         self._closed = False
         self._flow: Flow | None = None
@@ -130,11 +133,12 @@ class LiveReply:
 
     @property
     def written(self) -> int:
-        """Characters sent to the terminal."""
+        """Bytes sent to the terminal."""
         return self._region.written
 
     def text(self, piece: str) -> None:
         """Take a piece of the reply."""
+        self._said.append(piece)
         self._take("text", piece)
 
     def thought(self, piece: str) -> None:
@@ -158,17 +162,24 @@ class LiveReply:
             # A Ctrl-C this late has nothing left to interrupt, and the next prompt must not be drawn into.
             with suppress(KeyboardInterrupt):
                 self._thread.join()
+        if self._failed:
+            self._region.erase()
+            self._write("".join(f"{text}\n" for text in visible("".join(self._said)).split("\n")))
 
     def pause(self) -> None:
-        """Take the bar and the open rows off the screen, and draw no more until `resume`."""
-        self._drawing.acquire()
-        self._region.erase()
-        self._write(SHOW_CURSOR)
+        """Take the bar and the open rows off the screen, and draw no more until `resume`; both nest."""
+        self._pauses += 1
+        if self._pauses == 1:
+            self._drawing.acquire()
+            self._region.erase()
+            self._write(SHOW_CURSOR)
 
     def resume(self) -> None:
         """Draw again."""
-        self._write(HIDE_CURSOR)
-        self._drawing.release()
+        self._pauses -= 1
+        if not self._pauses:
+            self._write(HIDE_CURSOR)
+            self._drawing.release()
 
     def _take(self, kind: str, text: str) -> None:
         with self._changed:
@@ -187,6 +198,8 @@ class LiveReply:
                         break
                 frame += 1
                 self._wait(self._interval())
+        except Exception:  # noqa: BLE001 - whatever the text did to the renderer, it must be readable
+            self._failed = True
         finally:
             self._write(SHOW_CURSOR)
 
