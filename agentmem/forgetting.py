@@ -28,7 +28,7 @@ PATTERN_SECONDS = 10.0
 """Time that matching every entry with a user's pattern may take, before it is given up."""
 _QUOTE = 12
 """Characters from which a text is looked for in what is left; a shorter one says nothing."""
-_QUOTES = 200
+_QUOTES = 50
 _LARGEST = 64 << 20
 EVERY = "all"
 """Stands for the names of all archives."""
@@ -88,11 +88,19 @@ class Plan:
 
     def covers(self, file: str, entry: Entry) -> bool:
         """Whether an entry of a file goes."""
-        return (self.scope is None or file in self.scope) and key_of(entry) in self.keys
+        return (
+            (entry.role, entry.stamp) in self._ids  # first, for it needs no reading of the text
+            and (self.scope is None or file in self.scope)
+            and key_of(entry) in self.keys
+        )
 
     def covers_line(self, line: str) -> bool:
         """Whether a line of the input history goes."""
         return repeats(line, self._said) or _asked_for(self.selection, line)
+
+    @cached_property
+    def _ids(self) -> frozenset[tuple[str, str]]:
+        return frozenset((role, stamp) for role, stamp, _ in self.keys)
 
     @cached_property
     def _said(self) -> frozenset[str]:
@@ -290,15 +298,20 @@ def remains(memory: Memory, decided: Plan) -> Remains:
     )[:_QUOTES]
     if decided.selection.match:
         telling.append(decided.selection.match)
+    sought = [text.encode("utf-8", "surrogateescape") for text in telling]
     quoting = [
         (file, entry)
         for file, document in read_all(memory).items()
+        if _has_any(document.raw, sought)
         for entry in document.entries
-        if any(text in entry.text for text in telling)
+        if _has_any(entry.raw, sought)
     ]
-    sought = [text.encode("utf-8", "surrogateescape") for text in telling]
-    files = [name for name, path in _others(memory) if any(text in _read(path) for text in sought)]
+    files = [name for name, path in _others(memory) if _has_any(_read(path), sought)]
     return Remains(tuple(quoting), tuple(files))
+
+
+def _has_any(content: bytes, sought: Iterable[bytes]) -> bool:
+    return any(text in content for text in sought)
 
 
 def _others(memory: Memory) -> Iterator[tuple[str, str]]:
@@ -340,8 +353,8 @@ def carry_out(
     dropped = {key_of(entry) for _, entry in drop}
     news = renewed or {}
     return memory.forget(
-        lambda file, entry: decided.covers(file, entry) or key_of(entry) in dropped,
+        lambda file, entry: decided.covers(file, entry) or (bool(dropped) and key_of(entry) in dropped),
         whole=decided.whole,
-        renewed=lambda entry: news.get(key_of(entry), entry),
+        renewed=lambda entry: news.get(key_of(entry), entry) if news else entry,
         typed=decided.covers_line,
     )

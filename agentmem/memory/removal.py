@@ -21,13 +21,15 @@ from agentmem.workspace import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Collection, Container
 
     from agentmem.durable import Folder
     from agentmem.entries import Document, Entry
 
 _TELLING = 8
 """Characters from which a text that stands inside another says the same thing."""
+_FEW = 500
+"""Texts up to which each is looked for inside every line."""
 _TEXTLESS = frozenset({"lock", RETENTION_FILE, FORGOTTEN_FILE, INPUT_HISTORY})
 """What `.agentmem` has without any text of the conversation, and the input history, which is scrubbed."""
 _LOCK_SUFFIX = ".lock"
@@ -101,10 +103,14 @@ def forget(
     return found
 
 
-def repeats(line: str, said: Iterable[str]) -> bool:
-    """Return whether a line of the input history is one of these texts, or has a longer one of them in it."""
+def repeats(line: str, said: Collection[str]) -> bool:
+    """Return whether a line of the input history is one of these texts, a command with one, or quotes one."""
     bare = line.strip()
-    return any(bare in {text, f"/{text}"} or (len(text) >= _TELLING and text in bare) for text in said)
+    # A slash stands before a command, and doubled before a text that begins with one.
+    forms = {bare, bare[1:], bare.partition(" ")[2].strip()} if bare.startswith("/") else {bare}
+    if any(form in said for form in forms):
+        return True
+    return len(said) <= _FEW and any(len(text) >= _TELLING and text in bare for text in said)
 
 
 def drop_derived(folder: Folder, typed: Callable[[str], bool] = lambda _line: False) -> None:
