@@ -274,6 +274,21 @@ def test_claude_follows_parents_where_the_export_has_them(tmp_path: Path) -> Non
     assert said(path) == [("User", "Moon?"), ("Ada", "Near.")]
 
 
+@pytest.mark.parametrize(
+    ("written_as", "read_as"),
+    [
+        ("2024-07-01T12:00:01Z", "12:00:01.000000"),
+        ("2024-07-01T12:00:01.5Z", "12:00:01.500000"),
+        ("2024-07-01T12:00:01.123456789+00:00", "12:00:01.123456"),
+        ("2024-07-01T14:00:01.25+02:00", "14:00:01.250000"),
+    ],
+)
+def test_moments_of_any_precision_are_read(tmp_path: Path, written_as: str, read_as: str) -> None:
+    message: dict[str, object] = {"uuid": "1", "sender": "human", "text": "Hi", "created_at": written_as}
+    path = written(tmp_path, [claude(message, created_at="2024-07-01T00:00:00Z")])
+    assert taken(path)[0].stamp[:26] == f"2024-07-01T{read_as}"
+
+
 # --- llm ---
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _CHUNK = 1 << 18
+_FRACTION = re.compile(r"\.(\d+)")
 _SPACE = re.compile(r"[ \t\r\n]*")
 # How far from the end of what has been read an error must be to be the text's, not the cut's.
 _MARGIN = 32
@@ -80,7 +81,9 @@ class Node:
         try:
             if isinstance(self.value, int | float) and not isinstance(self.value, bool):
                 return datetime.fromtimestamp(self.value, timezone.utc)
-            when = datetime.fromisoformat(self.text().replace("Z", "+00:00"))
+            # Python 3.10 takes fractions of three or six digits only.
+            text = _FRACTION.sub(lambda found: f".{found[1]:0<6.6}", self.text().replace("Z", "+00:00"))
+            when = datetime.fromisoformat(text)
         except (ValueError, OverflowError, OSError):
             raise self.refused(f"a date and time is wanted, not {self.value!r}") from None
         return when if when.tzinfo else when.replace(tzinfo=timezone.utc)
