@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from agentmem.durable import Folder, close, read_at
-from agentmem.errors import FolderLocked, MemoryUnwritable
+from agentmem.errors import FolderLocked, MemoryUnreadable, MemoryUnwritable
 from agentmem.mounts import Mount, mount_of
 from agentmem.workspace import PRIVATE_FOLDER
 
@@ -64,9 +64,8 @@ def locked(
 
 
 def _open(folder: Folder, name: str, *, create: bool) -> int:
-    path = folder.path / PRIVATE_FOLDER / name
     try:
-        with folder.child(PRIVATE_FOLDER, create=create) as private:
+        with _private(folder, create=create) as private:
             try:
                 return private.open_file(name, os.O_RDWR)
             except FileNotFoundError:
@@ -77,7 +76,17 @@ def _open(folder: Folder, name: str, *, create: bool) -> int:
             except FileExistsError:  # another process was as fast
                 return private.open_file(name, os.O_RDWR)
     except OSError as error:
+        path = folder.path / PRIVATE_FOLDER / name
         raise MemoryUnwritable(f"cannot lock {path}: {error.strerror}") from error
+
+
+def _private(folder: Folder, *, create: bool) -> Folder:
+    try:
+        return folder.child(PRIVATE_FOLDER)
+    except MemoryUnreadable as error:
+        if not create or not isinstance(error.__cause__, FileNotFoundError):
+            raise
+        return folder.child(PRIVATE_FOLDER, create=True)
 
 
 def _acquire(fd: int, folder: Folder, timeout: float, busy: str) -> None:

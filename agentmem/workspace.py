@@ -86,9 +86,10 @@ def check_private(folder: Path) -> None:
     """
     if os.name == "nt":
         return
-    for each in (folder, folder.parent, folder.parent.parent):
+    agents = os.path.dirname(folder)
+    for each in (folder, agents, os.path.dirname(agents)):
         try:
-            mode = each.stat().st_mode
+            mode = os.stat(each).st_mode
         except OSError:
             continue  # it is not there yet, or the next step says what is wrong with it
         # In a sticky folder others cannot rename what is ours.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -71,7 +73,7 @@ def show(
     if tokens:
         from agentmem.cli.weighing import weigh
 
-        weigh(chosen, agent, memory.folder, json=json)
+        weigh(list(chosen), agent, memory.folder, json=json)
         return
     if json:
         output.write_json(
@@ -87,13 +89,14 @@ def show(
     _print(chosen, agent, memory, exact=exact)
 
 
-def _print(chosen: Sequence[tuple[int, Entry]], agent: str, memory: Memory, *, exact: bool) -> None:
-    if not chosen:
+def _print(chosen: Iterable[tuple[int, Entry]], agent: str, memory: Memory, *, exact: bool) -> None:
+    first = next(chosen := iter(chosen), None)
+    if first is None:
         output.notice("no entry is like that" if memory.tail(1)[0] else f"{agent} remembers nothing yet")
     elif screen.wanted():
-        screen.show_entries(chosen, agent, exact=exact)
+        screen.show_entries([first, *chosen], agent, exact=exact)
     else:
-        for number, entry in chosen:
+        for number, entry in chain([first], chosen):
             output.write(rendered(number, entry))
 
 
@@ -120,12 +123,13 @@ def _follow(memory: Memory, selection: Selection, agent: str, *, json: bool) -> 
             output.write(rendered(number, entry))
 
 
-def select(memory: Memory, selection: Selection) -> list[tuple[int, Entry]]:
-    """Return the chosen entries of MEMORY.md with their numbers, reading no more than it takes."""
+def select(memory: Memory, selection: Selection) -> Iterable[tuple[int, Entry]]:
+    """Return the chosen entries of MEMORY.md with their numbers, reading and keeping no more than it takes."""
     if selection.only_last:
         entries, skipped = memory.tail(selection.last or 0)
         return list(enumerate(entries, skipped + 1))
-    return selection.choose(memory.read().entries)
+    chosen = (each for each in enumerate(memory.walk(), 1) if selection.accepts(each[1]))
+    return chosen if selection.last is None else deque(chosen, maxlen=selection.last)
 
 
 def rendered(number: int, entry: Entry) -> str:
