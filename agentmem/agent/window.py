@@ -69,7 +69,7 @@ class Window:
         """
         self.compressor = compressor
         self.compactions: list[Compaction] = []
-        self.progress: Callable[[int, int], None] = lambda _part, _parts: None
+        self.progress: Callable[[int, int], None] = self._tell_part
         self._conversation = conversation
         self._model = model
         self._settings = settings
@@ -335,6 +335,10 @@ class Window:
             model.close()
 
     # What to tell
+
+    def _tell_part(self, part: int, parts: int) -> None:
+        if parts > 1:
+            self._notice(f"compacting: part {part} of {parts}")
 
     def _tell(self, topic: str, message: str) -> None:
         """Tell something once."""

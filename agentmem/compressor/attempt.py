@@ -66,12 +66,14 @@ class Limits:
     @classmethod
     def of(cls, length: int, keep: int | None, trigger: float, fixed: int, capacity: int | None) -> Limits:
         """Return the limits for a context length; what the fixed part takes is not given to the tail."""
-        usual = min(int(_KEEP_SHARE * length), _KEEP_TOKENS, max(0, int(trigger - fixed)) // 4)
-        ledger = min(max(int(_LEDGER_SHARE * length), _LEDGER_TOKENS), int(_LEDGER_MOST * length))
+        # Of what the fixed part leaves below the trigger a quarter stays free, or it would fire again at once.
+        free = max(0, int(trigger - fixed), (length - fixed) // 2)
+        usual = min(int(_KEEP_SHARE * length), _KEEP_TOKENS, free // 4)
+        ledger = min(max(int(_LEDGER_SHARE * length), _LEDGER_TOKENS), int(_LEDGER_MOST * length), free // 6)
         return cls(
             usual if keep is None else keep,
             ledger,
-            int(_SUMMARY_MOST * length),
+            max(_LEAST_SUMMARY, min(int(_SUMMARY_MOST * length), free // 3)),
             keep is not None,
             fixed,
             capacity,

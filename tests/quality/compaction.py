@@ -45,7 +45,7 @@ class Row:
         invented: invented identifiers that were stored.
         before: tokens of the request before.
         after: tokens after.
-        calls: calls of the summariser.
+        calls: calls of the summariser; None when nobody counted them.
         outcome: what happened.
     """
 
@@ -59,7 +59,7 @@ class Row:
     invented: int
     before: int
     after: int
-    calls: int
+    calls: int | None
     outcome: str
 
 
@@ -100,13 +100,14 @@ def generations(
                 agent.short_memory.add(role, text)
             agent.window.measure()
             before, asked = agent.meter.tokens, len(provider.asked) if provider else 0
-            calls, outcome = 0, "compacted"
+            calls: int | None = None
+            outcome = "compacted"
             try:
                 report = _in_a_chat(agent) if tight else agent.compact()
                 calls = report.calls
                 outcome = f"made without a model: {report.failure}" if report.extractive else outcome
             except AgentMemError as error:
-                calls, outcome = len(provider.asked) - asked if provider else 0, f"unchanged: {error}"
+                calls, outcome = len(provider.asked) - asked if provider else None, f"unchanged: {error}"
             text = memory.path.read_text(encoding="utf-8")
             rules = [rule for rule in RULES if any(fact.text == rule for fact in planted)]
             yield Row(
@@ -165,7 +166,7 @@ def line(row: Row) -> str:
     coverage = f"{row.kept}/{row.planted} {100 * row.kept / row.planted:6.1f} %"
     return (
         f"{row.kind:14} {row.generation:>3} {coverage:>16} {row.rules}/{row.given:<4} {'yes' if row.latest else 'no':>6} {row.invented:>8} {row.before:>7} "
-        f"{row.after:>7} {row.calls:>5}  {row.outcome}"
+        f"{row.after:>7} {'?' if row.calls is None else row.calls:>5}  {row.outcome}"
     )
 
 
