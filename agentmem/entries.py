@@ -214,8 +214,11 @@ def parse_pieces(pieces: Iterable[bytes]) -> Iterator[Document]:
         waiting += piece
         if len(waiting) < len(rest):  # a long entry is not looked at again for every piece
             continue
-        document = parse(rest + waiting, base)
-        waiting.clear()
+        # Only whole lines: the end of a piece could pass for the end of a heading.
+        content = rest + waiting
+        cut = content.rfind(b"\n") + 1
+        document = parse(content[:cut], base)
+        waiting = bytearray(content[cut:])
         if not document.entries:
             rest = document.header
             continue

@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 _CHOICES = ("redo", "drop", "keep")
 
 
+def _complete_archives(ctx: typer.Context, incomplete: str) -> list[str]:
+    every = [forgetting.EVERY] if forgetting.EVERY.startswith(incomplete) else []
+    return [*every, *options.complete_archives(ctx, incomplete)]
+
+
+def _complete_choices(incomplete: str) -> list[str]:
+    return [choice for choice in _CHOICES if choice.startswith(incomplete)]
+
+
 def forget(
     agent: options.AgentName,
     entry: Annotated[
@@ -55,6 +64,7 @@ def forget(
         typer.Option(
             "--archive",
             metavar="NAME|all",
+            autocompletion=_complete_archives,
             help="Only what stands in this archive, or in all; one of which all goes is deleted. Repeatable.",
         ),
     ] = None,
@@ -68,6 +78,7 @@ def forget(
         typer.Option(
             "--summaries",
             metavar="|".join(_CHOICES),
+            autocompletion=_complete_choices,
             help="What becomes of summaries made from it: made anew by the model, removed, or left.",
         ),
     ] = None,

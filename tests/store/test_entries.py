@@ -111,6 +111,7 @@ def test_any_bytes_are_partitioned_and_put_together_again(content: bytes) -> Non
 
 
 @given(files, st.integers(1, 40))
+@example(b"### User \xe2\x80\x94 2026-04-20T18:33:15\n\n### User \xe2\x80\x94 2026-04-20T18:33:15# no", 33)
 def test_bytes_in_pieces_are_partitioned_as_the_whole(content: bytes, size: int) -> None:
     pieces = [content[start : start + size] for start in range(0, len(content), size)]
     documents = list(parse_pieces(pieces))
