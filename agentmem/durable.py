@@ -259,6 +259,8 @@ class Folder:
         finally:
             if kept:
                 self._discard(former)
+                with suppress(OSError):
+                    self.sync()  # or a power cut could bring back what was to be forgotten
 
     def publish(self, name: str, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
         """Make a complete new file appear under a name that must be free, durably.

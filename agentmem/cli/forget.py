@@ -14,7 +14,7 @@ from agentmem import forgetting, input_history, settings
 from agentmem.cli import options, output
 from agentmem.cli.forgotten import Outcome, preview, report
 from agentmem.entries import SUMMARY_MARK
-from agentmem.errors import AgentMemError, UsageError
+from agentmem.errors import AgentMemError, StorageError, UsageError
 from agentmem.memory import Memory
 from agentmem.memory.store import now
 from agentmem.settings import parse_duration
@@ -180,9 +180,12 @@ def _carry_out(outcome: Outcome, memory: Memory, choice: str, workspace: Path | 
 
         news, drop = forgetting.redone(plan, summarise, stored)
     gone = forgetting.carry_out(memory, plan, drop=drop, renewed=news)
-    return dataclasses.replace(
-        outcome, done=True, gone=tuple(gone), choice=choice, remains=forgetting.remains(memory, plan)
-    )
+    outcome = dataclasses.replace(outcome, done=True, gone=tuple(gone), choice=choice)
+    try:
+        return dataclasses.replace(outcome, remains=forgetting.remains(memory, plan))
+    except StorageError as error:
+        output.notice(f"it is done; what may still say the same could not be looked for: {error}")
+        return outcome
 
 
 def _summary(agent: str, memory: Memory, workspace: Path | None, entries: Sequence[Entry]) -> str:

@@ -14,7 +14,7 @@ from agentmem import settings
 from agentmem.cli import options, output, screen
 from agentmem.display import visible, visible_line
 from agentmem.entries import Entry
-from agentmem.errors import NotFound, UsageError
+from agentmem.errors import NotFound, StorageError, UsageError
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object, dump
 from agentmem.memory import Memory
@@ -144,7 +144,7 @@ def rendered(number: int, entry: Entry) -> str:
 
 def list_agents(workspace: Workspace, *, json: bool, exact: bool) -> None:
     """Print the agents with their size and age."""
-    rows = [_agent_row(workspace.agents / name) for name in workspace.names()]
+    rows = [row for name in workspace.names() if (row := _agent_row(workspace.agents / name))]
     if json:
         found = [
             {"agent": folder.name, "entries": count, "tokens": output.tokens_of(size), "size": size}
@@ -173,6 +173,11 @@ def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:
     }
 
 
-def _agent_row(folder: Path) -> tuple[Path, int, int, int, Entry | None]:
-    found = Memory(folder).glance()
+def _agent_row(folder: Path) -> tuple[Path, int, int, int, Entry | None] | None:
+    """Return what the list says of an agent, or None when its files cannot be read, which is said at once."""
+    try:
+        found = Memory(folder).glance()
+    except StorageError as error:
+        output.notice(f"left out: {error}")
+        return None
     return folder, found.entries, found.size, found.archives, found.last

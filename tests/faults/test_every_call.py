@@ -121,6 +121,12 @@ def template(tmp_path_factory: pytest.TempPathFactory, commands: Commands, provi
     return root
 
 
+@pytest.fixture(autouse=True)
+def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing cuts the power here, so that nothing needs to wait for the disk."""
+    monkeypatch.setattr("os.fsync", lambda _fd: None)
+
+
 @pytest.fixture
 def scenes(template: Path, tmp_path: Path, commands: Commands, provider: Provider) -> Callable[[], Scene]:
     root = tmp_path / "workspace"

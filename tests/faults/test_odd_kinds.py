@@ -110,6 +110,14 @@ def test_an_archive_folder_of_another_kind_is_refused_by_name(
     assert commands.run("doctor", root=root).status == 1
 
 
+def test_one_broken_agent_does_not_hide_the_others(memory: Memory, root: Path, commands: Commands) -> None:
+    (memory.folder.parent / "Bad" / "MEMORY.md").mkdir(parents=True)
+    ran = commands.run("show", root=root)
+    assert ran.status == 0
+    assert "Ada" in ran.output
+    one_line(ran.output, memory.folder.parent / "Bad" / "MEMORY.md")
+
+
 def test_a_linked_agent_folder_is_refused(memory: Memory, root: Path, commands: Commands) -> None:
     moved = root.parent / "elsewhere"
     memory.folder.rename(moved)
