@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentmem.interruptions import uninterrupted
 from agentmem.memory import Memory
 from agentmem.repl.signals import Ended, Signals
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-PATIENCE = 60
 
 
 def quiet() -> Signals:
@@ -38,9 +37,8 @@ def test_while_an_entry_is_written_a_signal_waits(tmp_path: Path, number: signal
     memory = Memory(tmp_path / "Ada", redact=redact)
     signals = quiet()
     signals.begin_turn()
-    with signals.handled(), pytest.raises((KeyboardInterrupt, Ended)):
+    with signals.handled(), pytest.raises((KeyboardInterrupt, Ended)), uninterrupted():
         memory.append("User", "hello")
-        threading.Event().wait(PATIENCE)
     assert came
     assert [each.text for each in memory.read().entries] == ["hello"]
 
