@@ -6,17 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agentmem.compressor.details import complete, covered, missing_lines
 from agentmem.compressor.extract import extract
 from agentmem.compressor.grounding import invented, without
-from agentmem.compressor.ledger import (
-    Ledger,
-    collect,
-    complete,
-    covered,
-    is_summary,
-    missing_lines,
-    previous_summary,
-)
+from agentmem.compressor.ledger import Ledger, collect, is_summary, previous_summary
 from agentmem.compressor.report import Compaction
 from agentmem.compressor.split import split
 from agentmem.errors import AgentMemError, CompactionFailed, ContextOverflow, ModelError, NothingToCompact

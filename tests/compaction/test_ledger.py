@@ -5,7 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem.compressor.ledger import TITLE, collect, complete, covered, previous_summary, prose_of
+from agentmem.compressor.details import complete, covered
+from agentmem.compressor.ledger import TITLE, collect, previous_summary, prose_of
 from agentmem.conversation import Turn
 from agentmem.entries import SUMMARY_MARK
 
