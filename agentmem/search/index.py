@@ -130,8 +130,9 @@ def _existing(folder: Folder) -> sqlite3.Connection:
 
 def _connected(name: str) -> sqlite3.Connection:
     connection = sqlite3.connect(name, timeout=_WAIT, isolation_level=None, uri=True)
-    connection.execute("PRAGMA cache_size = -32768")
-    return connection
+    with _kept(connection):
+        connection.execute("PRAGMA cache_size = -32768")
+        return connection
 
 
 def _build(folder: Folder, progress: Callable[[int, int], None]) -> None:
