@@ -40,7 +40,9 @@ def invented(summary: str, sources: Iterable[str]) -> list[Fact]:
 
 def _claims(summary: str) -> Iterator[Fact]:
     for fact in facts(summary):
-        if fact.kind != "figure" or _is_exact(fact.text):
+        # PostgreSQL for what was called postgres is no invention, but `parseConfig` may be one.
+        spelled = fact.kind == "id" and fact.text.isalpha() and summary[fact.start - 1 : fact.start] != "`"
+        if not spelled and (fact.kind != "figure" or _is_exact(fact.text)):
             yield fact
     yield from quotations(summary)
     # A single capitalised word is too often only the summary's style.
@@ -83,8 +85,8 @@ class _Source:
                     day in self._days and (not year or stands_in(year, self._folded))
                     for year, day in _days(claim.text)
                 )
-            case "name":
-                return all(stands_in(word, self._folded) for word in words.split())
+            case "name":  # Title Case is a matter of style, as long as one of the words was said
+                return any(stands_in(word, self._folded) for word in words.split())
             case "quotation" | "id":
                 plain = words.strip(" .,;:!?…'\"")
                 return bool(plain) and stands_in(plain, self._folded)

@@ -144,6 +144,8 @@ SOURCE = (
         '"Keep it very simple."',
         "app/main.toml",
         "3 steps",
+        "JavaScript",
+        "the Main Host Db Of Ours",
     ],
 )
 def test_what_the_source_says_in_any_form_is_no_invention(claim: str) -> None:
@@ -164,6 +166,7 @@ def test_what_the_source_says_in_any_form_is_no_invention(claim: str) -> None:
         "9 June",
         '"paint it all green"',
         "ZZ-90210",
+        "`parseConfig`",
     ],
 )
 def test_what_no_source_says_is_taken_out(claim: str) -> None:
