@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentmem.durable import Folder
+from agentmem.errors import MemoryUnreadable
 from agentmem.locking import locked
 from agentmem.memory import Memory
 from agentmem.search import Search, excerpt, marks, parse_query, record, state
@@ -439,6 +440,18 @@ def test_searches_of_many_processes_at_once_agree(memory: Memory) -> None:
     errors = [process.communicate(timeout=120)[1] for process in processes]
     assert not any(process.returncode for process in processes), b"".join(errors).decode()
     assert len(found(memory, "number9", limit=50)) == 4
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_memory_that_cannot_be_read_is_an_error_that_names_it(memory: Memory, kind: str) -> None:
+    said(memory, "one")
+    memory.path.unlink()
+    if kind == "folder":
+        memory.path.mkdir()
+    else:
+        memory.path.symlink_to("/etc/passwd")
+    with pytest.raises(MemoryUnreadable, match=r"MEMORY\.md"):
+        found(memory, "one")
 
 
 def test_no_memory_is_no_hit(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agentmem.durable import Folder
+from agentmem.durable import Folder, reading
 from agentmem.errors import AgentMemError
 from agentmem.locking import locked
 from agentmem.search.contents import SCHEMA, VERSION, Unusable, known, only_grown, survey, synchronise
-from agentmem.workspace import INDEX_FILE, PRIVATE_FOLDER
+from agentmem.workspace import INDEX_FILE, MEMORY_FILE, PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +42,8 @@ def opened(path: Path, progress: Callable[[int, int], None]) -> Iterator[sqlite3
         try:
             connection = _up_to_date(folder, progress)
         except (AgentMemError, OSError, sqlite3.Error):
-            connection = _in_memory(folder, progress)
+            with reading(path / MEMORY_FILE):
+                connection = _in_memory(folder, progress)
         with closing(connection):
             yield connection
 
