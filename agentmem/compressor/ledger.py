@@ -128,6 +128,8 @@ class _Collector:
             self.found[key] = Detail(fact, turn, order, by_user, typed, 1, line)
             return
         kind = before.fact if _KINDS[before.fact.kind] <= _KINDS[fact.kind] else fact
+        if before.by_user and not by_user:  # said again by somebody else: the user's own words stay
+            order, line = before.order, before.line
         by_user, typed = by_user or before.by_user, typed or before.typed
         self.found[key] = Detail(kind, turn, order, by_user, typed, before.times + 1, line)
 

@@ -27,6 +27,7 @@ from agentmem.compressor.words import names, quotations, rules
         ("id", "ORD98231"),
         ("id", "i-0abc12de"),
         ("id", "123e4567-e89b-12d3-a456-426614174000"),
+        ("id", "4471-0098-2231"),
         ("id", "10.0.0.5:8080"),
         ("id", "v1.2.3"),
         ("id", "#42"),

@@ -45,6 +45,11 @@ def test_rules_come_first_then_what_the_user_said_then_what_recurs_then_what_is_
     assert ranked == ["never call me", "CCC-333", "BBB-222", "DDD-444", "AAA-111"]
 
 
+def test_the_users_own_words_stay_beside_a_detail_that_others_repeat() -> None:
+    said = turns(("User", "the budget is 650 EUR now"), ("Ada", "with 650 EUR you could buy a boat"))
+    assert "- User: the budget is 650 EUR now" in complete("Talk.", collect(said), 500, count).text
+
+
 def test_only_the_users_rules_count() -> None:
     assert words(("Ada", "you must never do that"), ("Tool (sh)", "must not be empty")) == []
 
