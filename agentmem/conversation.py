@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp, free_text, parse, storable
 from agentmem.errors import UsageError
+from agentmem.memory.reader import now
 from agentmem.memory.reading import Cursor
-from agentmem.memory.store import now
 from agentmem.turns import IMPORTED, INTERRUPTED, TOOL_ROLE, Turn
 from agentmem.wire import Line, bounded, chat_messages, fenced
 

@@ -19,7 +19,7 @@ from agentmem.agent.window import Window
 from agentmem.conversation import Conversation
 from agentmem.entries import USER, storable
 from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported, UsageError
-from agentmem.memory.store import now
+from agentmem.memory.reader import now
 from agentmem.tools import load
 from agentmem.workspace import Workspace
 

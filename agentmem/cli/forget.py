@@ -16,7 +16,7 @@ from agentmem.cli.forgotten import Outcome, preview, report
 from agentmem.entries import SUMMARY_MARK
 from agentmem.errors import AgentMemError, StorageError, UsageError
 from agentmem.memory import Memory
-from agentmem.memory.store import now
+from agentmem.memory.reader import now
 from agentmem.settings import parse_duration
 from agentmem.workspace import Workspace
 

@@ -4,52 +4,31 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from agentmem.durable import Folder, close, read_at, reading, sync, write_all, writing
-from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, parse_pieces, storable
+from agentmem.durable import Folder, close, sync, write_all, writing
+from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError, MemoryUnreadable
-from agentmem.locking import COMPACTION_LOCK, locked
+from agentmem.locking import COMPACTION_LOCK
 from agentmem.memory import joining, removal, rewriting
-from agentmem.memory.archives import Archive, list_archives, pick_archive, sweep
+from agentmem.memory.archives import list_archives, sweep
 from agentmem.memory.parts import drop_parts, read_parts, write_part
-from agentmem.memory.reading import (
-    Changes,
-    Cursor,
-    Glance,
-    count_before,
-    digest,
-    glance,
-    pieces_of,
-    read_tail,
-)
-from agentmem.memory.tombstones import forgotten, tombstone
+from agentmem.memory.reader import MemoryReader
+from agentmem.memory.reading import Cursor, digest, read_tail
 from agentmem.workspace import ARCHIVE_FOLDER, DELETED_PREFIX, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from agentmem.entries import Document, Entry
+    from agentmem.entries import Entry
     from agentmem.memory.reading import Snapshot
 
-_READ_WAIT = 1.0  # seconds a reader waits for a writer before it reads regardless
 _MICROSECOND = timedelta(microseconds=1)
-
-
-def now() -> datetime:
-    """Return the local time with its UTC offset."""
-    return datetime.now().astimezone()
-
-
-def _unlocked(*_: object, **__: object) -> AbstractContextManager[None]:
-    """Stand in for `locked` where there are no locks."""
-    return nullcontext()
 
 
 def _add(fd: int, size: int, block: bytes) -> None:
@@ -63,40 +42,8 @@ def _add(fd: int, size: int, block: bytes) -> None:
         raise
 
 
-class Memory:
-    """One agent's folder; every method opens it afresh, so that renames by others are seen.
-
-    Attributes:
-        folder: the agent's folder.
-        path: its MEMORY.md.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        clock: Callable[[], datetime] = now,
-        lock_timeout: float = 10.0,
-        lock: str = "file",
-        redact: Callable[[str], str] = lambda text: text,
-    ) -> None:
-        """Describe a folder; nothing is read or created yet.
-
-        Args:
-            folder: the agent's folder.
-            clock: gives the current time, aware.
-            lock_timeout: seconds to wait for another process to leave the folder.
-            lock: `file`, or `none` where the file system has no locks and no other process comes.
-            redact: what every text goes through before it is stored.
-        """
-        self.folder = folder
-        self.path = folder / MEMORY_FILE
-        self._clock = clock
-        self._lock_timeout = lock_timeout
-        self._locked: Callable[..., AbstractContextManager[None]] = _unlocked if lock == "none" else locked
-        self._redact = redact
-
-    # Writing
+class Memory(MemoryReader):
+    """One agent's folder, read and written."""
 
     def ensure(self) -> None:
         """Create the folder and a MEMORY.md with a header, where there is none.
@@ -319,23 +266,6 @@ class Memory:
                 size = os.fstat(fd).st_size
                 _add(fd, size, closing(read_tail(fd, size, 1).raw) + block if block else b"")
 
-    def missing(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Return those of some entries that are in no file any more though nobody has forgotten them.
-
-        Raises:
-            MemoryUnreadable: a file cannot be read.
-        """
-        if not os.path.lexists(self.folder):
-            return []  # the whole agent was deleted, which nobody does by mistake
-        with self._steady() as folder:
-            gone = forgotten(folder)
-            known = self._ids(folder)
-        return [entry for entry in entries if entry.stamp not in known and tombstone(entry) not in gone]
-
-    def unknown_in(self, content: bytes) -> list[Entry]:
-        """Return the entries of some other file that no file of this memory has; errors as `missing`."""
-        return self.missing(parse(content).entries)
-
     def delete(self) -> None:
         """Delete the agent's folder with everything in it; links are deleted, never followed.
 
@@ -378,128 +308,6 @@ class Memory:
                 if each.name.startswith(DELETED_PREFIX) and not each.is_symlink():
                     shutil.rmtree(each, ignore_errors=True)
 
-    # Reading
-
-    def exists(self) -> bool:
-        """Whether there is a MEMORY.md, of whatever kind; errors as `read`."""
-        with reading(self.path):
-            try:
-                self.path.lstat()
-            except (FileNotFoundError, NotADirectoryError):
-                return False
-            return True
-
-    def read(self) -> Document:
-        """Return the whole of MEMORY.md; without one, an empty document.
-
-        Raises:
-            MemoryUnreadable: it is there and cannot be read.
-        """
-        return parse(self._load()[0])
-
-    def load(self) -> tuple[Document, Cursor]:
-        """Return the whole of MEMORY.md and a cursor to follow it with; errors as `read`."""
-        content, status = self._load()
-        return parse(content), Cursor(content, status)
-
-    def changes(self, cursor: Cursor) -> Changes:
-        """Return what others did to MEMORY.md since the cursor was there; errors as `read`."""
-        with suppress(OSError):
-            if cursor.is_at(self.path.lstat()):
-                return Changes("none", parse(b""), cursor)
-        content, status = self._load()
-        fresh = Cursor(content, status)
-        if not cursor.matches(content):
-            return Changes("edited", parse(content), fresh)
-        if fresh.size == cursor.size:
-            return Changes("none", parse(b""), fresh)
-        return Changes("appended", parse(content[cursor.size :], cursor.size), fresh)
-
-    def tail(self, count: int) -> tuple[list[Entry], int]:
-        """Return the last entries and the number of entries before them, in constant memory; errors as `read`."""
-        if not self.exists():
-            return [], 0
-        with self._steady() as folder, folder.opened(MEMORY_FILE, os.O_RDONLY) as fd:
-            size = os.fstat(fd).st_size
-            entries = list(read_tail(fd, size, max(count, 1)).entries)[-count:] if count else []
-            return entries, count_before(fd, entries[0].start if entries else size)
-
-    def glance(self) -> Glance:
-        """Return what a list of agents says of this one, without waiting for writers; errors as `read`."""
-        with Folder.open(self.folder) as folder, reading(self.path):
-            names = folder.names()
-            archives = len(list_archives(folder)) if ARCHIVE_FOLDER in names else 0
-            if MEMORY_FILE not in names:
-                return Glance(0, None, 0, archives)
-            with folder.opened(MEMORY_FILE, os.O_RDONLY) as fd:
-                return glance(fd, archives)
-
-    def archives(self) -> list[Archive]:
-        """List the archives, oldest first; errors as `read`."""
-        try:
-            with Folder.open(self.folder) as folder, reading(self.folder / ARCHIVE_FOLDER):
-                return list_archives(folder)
-        except MemoryUnreadable as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                return []
-            raise
-
-    def read_archive(self, name: str) -> tuple[Archive, bytes]:
-        """Return an archive and its bytes.
-
-        Args:
-            name: its name, an unambiguous prefix of it, or `latest`.
-
-        Raises:
-            NotFound: there is no such archive.
-            MemoryUnreadable: it cannot be read.
-        """
-        archive = pick_archive(self.archives(), name)
-        with Folder.open(archive.path.parent) as shelf, reading(archive.path):
-            return archive, shelf.read(archive.name)
-
-    def walk(self, archive: str = "") -> Iterator[Entry]:
-        """Yield the entries of MEMORY.md, or of an archive, as they are now, in little memory.
-
-        Args:
-            archive: the archive's whole name; "" is MEMORY.md, and none when there is no such file.
-
-        Raises:
-            MemoryUnreadable: it cannot be read.
-        """
-        if not (archive or self.exists()):
-            return
-        with ExitStack() as stack:
-            with self._steady() as folder:
-                shelf = stack.enter_context(folder.child(ARCHIVE_FOLDER)) if archive else folder
-                fd = stack.enter_context(shelf.opened(archive or MEMORY_FILE, os.O_RDONLY))
-                size = os.fstat(fd).st_size
-            with reading(self.folder / ARCHIVE_FOLDER / archive if archive else self.path):
-                for document in parse_pieces(pieces_of(fd, size)):
-                    yield from document.entries
-
-    # Inside
-
-    def _load(self) -> tuple[bytes, os.stat_result | None]:
-        try:
-            with self._steady() as folder, folder.opened(MEMORY_FILE, os.O_RDONLY) as fd:
-                status = os.fstat(fd)
-                return read_at(fd, 0, status.st_size), status
-        except AgentMemError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                return b"", None
-            raise
-
-    @contextmanager
-    def _steady(self) -> Iterator[Folder]:
-        """Open the folder for reading, keeping writers out for that while where it is possible."""
-        with ExitStack() as stack:
-            folder = stack.enter_context(Folder.open(self.folder))
-            with suppress(AgentMemError):  # a read-only folder, or a holder that hangs: read all the same
-                stack.enter_context(self._locked(folder, min(_READ_WAIT, self._lock_timeout), create=False))
-            with reading(self.path):
-                yield folder
-
     @contextmanager
     def _held(self, *, create: bool) -> Iterator[Folder]:
         """Open the folder and hold its lock; a folder that was deleted while waiting is opened again."""
@@ -517,16 +325,6 @@ class Memory:
         with self._held(create=False) as folder, writing(self.path):
             sweep(folder)
             yield folder
-
-    def _ids(self, folder: Folder) -> set[str]:
-        return {entry.stamp for content in self._contents(folder) for entry in parse(content).entries}
-
-    def _contents(self, folder: Folder) -> Iterator[bytes]:
-        with suppress(FileNotFoundError):
-            yield folder.read(MEMORY_FILE)
-        for archive in list_archives(folder):
-            with folder.child(ARCHIVE_FOLDER) as shelf:
-                yield shelf.read(archive.name)
 
     def _new_time(self, folder: Folder, newest: Entry | None) -> datetime:
         """Return a time that no entry of the folder has; the clock's own unless it stood still or went back."""
