@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from agentmem.repl.markdown import Canvas
 
+_ASCII = str.maketrans({"·": "-", "→": "->", "…": "..."})
+"""What our own lines use beyond ASCII; what people say stays as it is."""
+
 
 class Surface:
     """A terminal, or what stands in for it.
@@ -102,6 +105,8 @@ class Surface:
 
     def say_line(self, text: str, style: str = views.DIM) -> None:
         """Print one line of ours."""
+        if not self.unicode:
+            text = text.translate(_ASCII)
         self.show(views.wrapped(text, style, self.width), self.notices)
 
     def notice(self, message: str) -> None:

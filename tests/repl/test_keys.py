@@ -241,6 +241,11 @@ def test_ascii_only_where_the_locale_says_so(chat: Chat, provider: Provider) -> 
     terminal.wait_for("fine")
     terminal.wait_prompt()
     terminal.wait_for("[----")
+    terminal.send("\x04")
+    assert terminal.wait_end() == 0
+    again = chat(environment={"LANG": "C", "LC_ALL": "C"})
+    again.wait_for("2 entries loaded - ~")
+    assert bytes(again.raw).isascii()
     assert bytes(terminal.raw).isascii()
 
 
