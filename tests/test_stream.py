@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from agentmem.repl.flow import Flow
 from agentmem.repl.markdown import Canvas
 from agentmem.repl.region import Line, plain
 from agentmem.repl.stream import LiveReply
+from tests.requires import needs
 from tests.terminal import Terminal
 
 SAMPLE = Path(__file__).parent / "samples" / "reply.md"
@@ -109,8 +109,8 @@ def test_a_reply_that_breaks_the_renderer_is_shown_as_it_is(tmp_path: Path) -> N
     assert "the *whole* reply\n\nof two\\x1b[31m paragraphs\n" in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 def test_tmux_that_reflows_its_rows_agrees(long_reply: Path, tmp_path: Path) -> None:
+    needs("tmux")
     socket = str(tmp_path / "tmux")
 
     def tmux(*arguments: str) -> str:
