@@ -246,3 +246,25 @@ def _is_not_fused(scene: Scene, agent: str, fault: Fault) -> None:
     after = memory.read().entries
     assert after[:-1] == before, fault
     assert after[-1].raw == added.raw, fault
+
+
+def test_kill_at_every_call_of_deleting_an_agent(
+    scenes: Callable[[], Scene], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("forget", "Ada", "--all", "--yes")
+    done = scenes().run(*words)
+    assert done.status == 0, done.output
+    for at in range(len(done.calls)):
+        scene = scenes()
+        before = scene.memory().path.read_bytes()
+        ran = scene.run(*words, fault=Fault("kill", at))
+        assert ran.status == -9, (at, ran.output)
+        # The agent is there as it was, or there is none: no half of one.
+        if scene.memory().folder.exists():
+            assert scene.memory().path.read_bytes() == before, at
+        assert scene.run("doctor", "--fix").status == 0, at
+        assert scene.run(*words).status in {0, 66}, at
+        for path in scene.root.rglob("*"):
+            assert path.is_dir() or CANARY.encode() not in path.read_bytes(), (at, path)
+    with capsys.disabled():
+        print(f"\ndelete: killed at {len(done.calls)} points")
