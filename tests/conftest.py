@@ -13,7 +13,7 @@ from tests.loopback import Provider
 from tests.requires import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 # Time limits belong in the benchmark: a busy machine must not fail a test.
@@ -50,6 +50,22 @@ def provider(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provi
         yield loopback
     assert not loopback.complaints
     assert not loopback.unasked(), "answers nobody asked for"
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Say something, such as how many points were tried, in the summary of the run, whichever process ran it."""
+    return lambda said: record_property("told", said)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests told."""
+    reports = [*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())]
+    lines = {value: None for each in reports for name, value in each.user_properties if name == "told"}
+    if lines:
+        terminalreporter.section("told by tests")
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -16,6 +16,7 @@ from agentmem.memory import Memory
 from tests.program import environment, run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 WRITERS, EACH = 8, 500
@@ -32,7 +33,7 @@ def start(folder: Path, name: str, job: str, count: int) -> subprocess.Popen[str
 
 
 def test_many_writers_with_compactions_forgets_and_readers_lose_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
     memory = Memory(tmp_path / "Ada")
     memory.ensure()
@@ -57,11 +58,10 @@ def test_many_writers_with_compactions_forgets_and_readers_lose_nothing(
                 assert found.setdefault(entry.stamp, entry.text) == entry.text
                 assert "doomed" not in entry.text
     assert sorted(found) == sorted(acknowledged)
-    with capsys.disabled():
-        print(
-            f"\n{WRITERS} times {EACH} appends, {len(memory.archives())} compactions: every id once, "
-            f"{time.monotonic() - began:.0f} s"
-        )
+    tell(
+        f"{WRITERS} processes, {EACH} appends each, {len(memory.archives())} compactions: every id once, "
+        f"{time.monotonic() - began:.0f} s"
+    )
 
 
 def test_a_folder_that_stays_locked_is_given_up_with_the_holders_pid(workspace: Path) -> None:

@@ -146,9 +146,7 @@ def calls_of(operation: Operation, scenes: Callable[[], Scene]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_kill_at_every_call(
-    name: str, scenes: Callable[[], Scene], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kill_at_every_call(name: str, scenes: Callable[[], Scene], tell: Callable[[str], None]) -> None:
     operation = OPERATIONS[name]
     faults = [each for each in faults_of(calls_of(operation, scenes)) if each.kind in {"kill", "torn"}]
     states: set[str] = set()
@@ -171,8 +169,7 @@ def test_kill_at_every_call(
         if scene.state() not in states:
             states.add(scene.state())
             _goes_on(scene, name, fault)
-    with capsys.disabled():
-        print(f"\n{name}: killed at {len(faults)} points, which left {len(states)} states")
+    tell(f"{name}: killed at {len(faults)} points, which left {len(states)} states")
 
 
 def _goes_on(scene: Scene, name: str, fault: Fault) -> None:
@@ -207,9 +204,7 @@ def _goes_on(scene: Scene, name: str, fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_every_call_fails_once(
-    name: str, scenes: Callable[[], Scene], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_call_fails_once(name: str, scenes: Callable[[], Scene], tell: Callable[[str], None]) -> None:
     operation = OPERATIONS[name]
     faults = [each for each in faults_of(calls_of(operation, scenes)) if each.kind not in {"kill", "torn"}]
     survived = 0
@@ -235,8 +230,7 @@ def test_every_call_fails_once(
             assert after == before, (fault, ran.calls[fault.at - 2 : fault.at + 1], ran.output)
         assert (scene.root / "old.jsonl").read_text() == "an older export\n" or name == "export over"
         _is_not_fused(scene, operation.words[1], fault)
-    with capsys.disabled():
-        print(f"\n{name}: failed at {len(faults)} points, got by at {survived} of them")
+    tell(f"{name}: failed at {len(faults)} points, got by at {survived} of them")
 
 
 def _is_not_fused(scene: Scene, agent: str, fault: Fault) -> None:
@@ -249,7 +243,7 @@ def _is_not_fused(scene: Scene, agent: str, fault: Fault) -> None:
 
 
 def test_kill_at_every_call_of_deleting_an_agent(
-    scenes: Callable[[], Scene], capsys: pytest.CaptureFixture[str]
+    scenes: Callable[[], Scene], tell: Callable[[str], None]
 ) -> None:
     words = ("forget", "Ada", "--all", "--yes")
     done = scenes().run(*words)
@@ -266,5 +260,4 @@ def test_kill_at_every_call_of_deleting_an_agent(
         assert scene.run(*words).status in {0, 66}, at
         for path in scene.root.rglob("*"):
             assert path.is_dir() or CANARY.encode() not in path.read_bytes(), (at, path)
-    with capsys.disabled():
-        print(f"\ndelete: killed at {len(done.calls)} points")
+    tell(f"delete: killed at {len(done.calls)} points")

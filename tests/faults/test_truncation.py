@@ -6,6 +6,7 @@ from agentmem.entries import CUT_OFF, parse
 from agentmem.memory import Memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pytest
@@ -17,7 +18,7 @@ LAST = (
 
 
 def test_cut_at_every_byte_of_its_last_two_entries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Callable[[str], None]
 ) -> None:
     # Nothing is lost but time by leaving out the sync: the machine stays up.
     monkeypatch.setattr("os.fsync", lambda _fd: None)
@@ -43,5 +44,4 @@ def test_cut_at_every_byte_of_its_last_two_entries(
         for entry in entries[2:-1]:
             assert entry.text in LAST or entry.text.endswith(CUT_OFF)
         assert all(entry.terminated for entry in entries)
-    with capsys.disabled():
-        print(f"\ncut at {len(points)} bytes")
+    tell(f"cut at {len(points)} bytes")
