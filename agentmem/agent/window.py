@@ -13,10 +13,10 @@ from agentmem.compressor import Compaction, ContextCompressor
 from agentmem.errors import (
     CompactionFailed,
     FolderLocked,
-    MemoryChanged,
     ModelError,
     NothingToCompact,
     RequestTooLarge,
+    StorageError,
 )
 from agentmem.tokens import Estimator, Meter
 
@@ -223,12 +223,18 @@ class Window:
 
         Raises:
             RequestTooLarge: it does not fit.
+            FolderLocked: it does not fit, and another process is compacting.
+            StorageError: it does not fit, and the memory cannot be folded.
         """
         try:
             self._compact_if_still_due(pending, must_fit=must_fit)
         except NothingToCompact:
             self._breaker.passed(1, 1)
-        except (ModelError, CompactionFailed, MemoryChanged, FolderLocked) as error:
+        except (FolderLocked, StorageError) as error:
+            if not self.fits:
+                raise
+            self._notice(f"not compacted: {error}")
+        except (ModelError, CompactionFailed) as error:
             self._breaker.passed(self.meter.tokens, self.meter.tokens)
             self._notice(f"not compacted: {error}")
         pending = self._current(pending)

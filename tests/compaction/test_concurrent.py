@@ -154,6 +154,23 @@ def test_whoever_waits_too_long_for_another_compaction_is_told_its_pid(
     assert ended(first)[0] == 0
 
 
+@pytest.mark.parametrize(("window", "code"), [("2500", 0), ("1500", 75)])
+def test_a_chat_that_cannot_wait_goes_on_while_it_fits(
+    window: str, code: int, provider: Provider, memory: Memory, compacting: Any
+) -> None:
+    gate = Gate()
+    provider.answers.extend([held(gate), *(["fine"] if code == 0 else [])])
+    first = compacting()
+    gate.wait_until_reached()
+    options = ("--context-length", window, "--threshold", "0.5", "-q")
+    ran = run("chat", "Ada", "how are you?", *options, AGENTMEM_LOCK_TIMEOUT="0.2")
+    assert ran.code == code, ran.err
+    assert ran.out == ("fine\n" if code == 0 else "")
+    assert memory.read().entries[-1 if code else -2].text == "how are you?"
+    gate.open()
+    assert ended(first)[0] == 0
+
+
 def test_a_chat_that_is_due_waits_for_the_other_and_finds_nothing_left_to_do(
     provider: Provider, memory: Memory, compacting: Any
 ) -> None:
