@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import stat
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -262,13 +261,10 @@ def test_ten_megabytes_are_compacted_within_the_calls_allowed(
     big(workspace / "agents" / "Ada", 10_000_000)
     agent = opened(context_length=128_000)
     provider.answers.append(lambda _body: NOTE)
-    begun = time.monotonic()
     report = agent.compact()
-    took = time.monotonic() - begun
     assert len(provider.asked) == report.calls <= 32
     assert report.left_out == 0
     assert path_of(agent).stat().st_size < 100_000
-    assert took < 120, took
 
 
 def test_ten_megabytes_in_a_small_window_leave_the_oldest_to_the_archive(
