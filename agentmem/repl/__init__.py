@@ -102,17 +102,19 @@ def _turn(chat: Chat, prompt: Prompt | LinePrompt) -> None:
     replaced, chat.replaced = chat.replaced, []
     try:
         if slash:
+            chat.remember(text)
             commands.run(chat, text)
         else:
             if replaced:
                 actions.take_back(chat, replaced)
+            chat.remember(text)
             chat.say(text[1:] if text.startswith("//") else text)
     except AgentMemError as error:
         if chat.opening.agent is None:
             raise
         chat.complain(error)
     finally:
-        chat.remember(text)
+        chat.keep_typed()
     chat.end_paragraph()
 
 

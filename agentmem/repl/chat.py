@@ -94,6 +94,7 @@ class Chat(Surface):
         self.thoughts = ""
         self.opening = Opening(lambda: open_agent(self.notice), self._opened)
         self.on_opened: Callable[[], None] = lambda: None
+        self._typed = ""  # a line that waits to be kept
         self._greeted = quiet
         self._gauge = Gauge(name, activity="loading")
         self._streamed = 0  # bytes of the reply that is arriving
@@ -128,9 +129,20 @@ class Chat(Surface):
         self._attach(self.agent)
 
     def remember(self, line: str) -> None:
-        """Keep a typed line for later sessions, if this one is kept; what is to be forgotten is not."""
+        """Keep a typed line for later sessions, if this one is kept; what is to be forgotten is not.
+
+        Before it is sent: a `forget` by somebody else while the reply comes then finds it.
+        """
+        self._typed = "" if line.startswith("/forget") else line
+        self.keep_typed()
+
+    def keep_typed(self) -> None:
+        """Store the line that waits for it, now that the agent may have been opened."""
         agent = self.opening.agent
-        if agent is None or not agent.settings.memory or line.startswith("/forget"):
+        if agent is None or not self._typed:
+            return
+        line, self._typed = self._typed, ""
+        if not agent.settings.memory:
             return
         if agent.settings.redact:
             from agentmem.redaction import redact
@@ -232,6 +244,7 @@ class Chat(Surface):
         with self._showing():
             try:
                 agent = self.agent
+                self.keep_typed()
                 said = len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN
                 self._gauge = replace(self._gauge, used=self._gauge.used + said, estimated=True)
                 # While the model is waited for, nobody types into a prompt.

@@ -15,7 +15,7 @@ from agentmem.errors import UsageError
 from agentmem.memory import Memory
 from agentmem.search import Search
 from agentmem.selection import Selection
-from tests.loopback import Refusal
+from tests.loopback import Answer, Gate, Refusal
 from tests.privacy.canaries import CANARY, INNOCENT, Clock, contents, fold, memories, plant, traces
 from tests.program import COMMAND, agree, environment, run
 from tests.terminal import Terminal
@@ -425,6 +425,25 @@ def test_a_running_session_drops_it_at_the_next_turn(provider: Provider, workspa
         assert terminal.wait_end() == 0
     assert CANARY not in provider.asked[-1].text
     assert "What was the code word?" in provider.asked[-1].text
+    assert traces(workspace, CANARY) == []
+
+
+def test_what_is_forgotten_while_the_reply_comes_is_not_in_the_input_history(
+    provider: Provider, workspace: Path
+) -> None:
+    agree(workspace)
+    gate = Gate(1)
+    provider.answers.append(Answer("one two three", gate=gate))
+    with on_terminal("chat", "Ada", "-m", "gpt-4o") as terminal:
+        terminal.wait_prompt()
+        terminal.send(f"The code word is {CANARY}.\r")
+        gate.wait_until_reached()
+        assert run("forget", "Ada", "--match", CANARY, "--yes").code == 0
+        gate.open()
+        terminal.wait_said("three")
+        terminal.wait_prompt()
+        terminal.send("\x04")
+        assert terminal.wait_end() == 0
     assert traces(workspace, CANARY) == []
 
 
