@@ -236,10 +236,16 @@ class Conversation:
             self._written = [entry for entry in self._written if entry not in self._missing]
             self._missing = ()
 
+    def _watch_only(self, document: Document) -> None:
+        """Stop watching over entries that were moved to an archive; retention may delete those."""
+        here = {entry.stamp for entry in (*document.entries, *self._missing)}
+        self._written = [entry for entry in self._written if entry.stamp in here]
+
     def _take_in(self, changes: Changes) -> Literal["none", "appended", "edited"]:
         self._cursor = changes.cursor
         if changes.kind == "edited":
             self._preload, self._turns = changes.document, []
+            self._watch_only(changes.document)
             self.generation += 1
             return "edited"
         known = {turn.timestamp for turn in self._turns if turn.entry}
@@ -386,6 +392,7 @@ class Conversation:
         self._turns = [Turn.of(fold.summary), *kept]
         stored = {turn.timestamp for turn in self._turns if turn.entry}
         self._turns += [Turn.of(entry) for entry in document.entries if entry.stamp not in stored]
+        self._watch_only(document)
         return fold.archive
 
 

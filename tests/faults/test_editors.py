@@ -179,6 +179,16 @@ def test_what_others_forget_compact_or_undo_is_not_missing(agent: Agent, notices
     assert "one" not in texts(agent)
 
 
+def test_what_retention_deletes_with_its_archive_is_not_missing(agent: Agent) -> None:
+    agent.run("one")
+    archive = agent.short_memory.compact("what was said")
+    memory = Memory(path_of(agent).parent)
+    memory.drop_archives([archive])
+    memory.path.write_bytes(memory.path.read_bytes().replace(b"what was said", b"what they said"))
+    agent.run("two")
+    assert agent.short_memory.missing == ()
+
+
 def test_one_turn_in_a_script_keeps_what_a_stale_editor_took(workspace: Path, provider: Provider) -> None:
     memory = Memory(workspace / "agents" / "Ada")
     memory.append("User", "before")
