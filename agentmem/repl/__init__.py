@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from agentmem.errors import AgentMemError
@@ -13,6 +13,7 @@ from agentmem.errors import AgentMemError
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import TextIO
 
     from agentmem.agent import Agent
     from agentmem.repl.chat import Chat
@@ -88,6 +89,7 @@ def run_repl(
         except (EOFError, Leave):
             return 0
         except Ended as end:
+            _let_go_of(sys.stdout)
             return 128 + end.number
 
 
@@ -116,6 +118,15 @@ def _turn(chat: Chat, prompt: Prompt | LinePrompt) -> None:
     finally:
         chat.keep_typed()
     chat.end_paragraph()
+
+
+def _let_go_of(screen: TextIO) -> None:
+    """Drop what a terminal that is gone can no longer show, or the interpreter would fail over it at its end."""
+    try:
+        screen.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), screen.fileno())
 
 
 def draws_unicode() -> bool:

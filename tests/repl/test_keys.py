@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pexpect
 import pytest
 
 from tests.loopback import Answer, Gate
 from tests.program import agree
 from tests.repl.stalls import delays
-from tests.terminal import Terminal
+from tests.terminal import LIMIT, Terminal, clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -294,15 +296,23 @@ def test_replies_can_be_piped_while_keys_come_from_the_terminal(
     assert target.read_text(encoding="utf-8") == "the **first** reply\nthe second\n"
 
 
-def test_a_closed_terminal_ends_the_program_and_keeps_what_came(
-    chat: Chat, provider: Provider, workspace: Path
-) -> None:
-    gate = Gate(2)
-    provider.answers.append(Answer("one two three", gate=gate))
-    terminal = chat()
-    terminal.send("count\r")
-    terminal.wait_for("one two")
-    terminal.close()
+def test_a_closed_terminal_ends_the_program_and_keeps_what_came(provider: Provider, workspace: Path) -> None:
+    agree(workspace)
+    provider.answers.append(Answer("one two three", gate=Gate(2)))
+    # Without the thread that reads for `Terminal`, whose read would keep the terminal open.
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "agentmem", "chat", "Ada", "-m", "gpt-4o"],
+        env=clean_environment({"PROMPT_TOOLKIT_NO_CPR": "1"}),
+        timeout=LIMIT,
+        encoding="utf-8",
+    )
+    child.expect("compacts at")
+    child.send("count\r")
+    child.expect("one two")
+    os.close(child.child_fd)
+    _, status = os.waitpid(child.pid or 0, 0)
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
     memory = (workspace / "agents" / "Ada" / "MEMORY.md").read_text(encoding="utf-8")
     assert "one two\n" in memory
     assert "<!-- interrupted -->" in memory
