@@ -62,7 +62,7 @@ def test_thirty_turns_in_a_small_window_lose_nothing(workspace: Path) -> None:
 
 def test_local_with_a_file_that_is_none(workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "x.gguf").write_bytes(b"no model")
-    ran = run("chat", "Ada", "Hello!", "--model", f"local:{tmp_path / 'x.gguf'}")
+    ran = run("chat", "Ada", "Hello!", "-q", "--model", f"local:{tmp_path / 'x.gguf'}")
     assert ran.code == 78
     assert ran.err.count("\n") == 1
     assert Memory(workspace / "agents" / "Ada").read().entries == ()
