@@ -137,6 +137,11 @@ class Document:
         """The file's bytes, put together again."""
         return self.header + b"".join(entry.raw for entry in self.entries)
 
+    @property
+    def closing(self) -> bytes:
+        """The bytes that close an unterminated end, so that an append is not fused to it."""
+        return self.entries[-1].closing if self.entries else _blank_line(self.header)
+
 
 def parse(content: bytes, base: int = 0) -> Document:
     """Partition a memory file.
@@ -284,8 +289,7 @@ def closing(tail: bytes) -> bytes:
     Args:
         tail: the file's last entry, or its whole content.
     """
-    entries = parse(tail).entries
-    return entries[-1].closing if entries else _blank_line(tail)
+    return parse(tail).closing
 
 
 def _blank_line(tail: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from agentmem.durable import Folder, close, sync, write_all, writing
-from agentmem.entries import closing, format_stamp, make_entry, make_header, parse, storable
+from agentmem.entries import format_stamp, make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError, MemoryUnreadable
 from agentmem.locking import COMPACTION_LOCK
 from agentmem.memory import joining, removal, rewriting
@@ -90,7 +90,7 @@ class Memory(MemoryReader):
         role, text, note = said
         when = self._new_time(folder, tail.entries[-1] if tail.entries else None)
         entry = make_entry(role, format_stamp(when), self._redact(storable(text)), note)
-        start = closing(tail.raw)
+        start = tail.closing
         block = start + entry.raw
         _add(fd, before.st_size, block)
         if cursor and cursor.is_at(before):
@@ -253,7 +253,7 @@ class Memory(MemoryReader):
             folder.opened(MEMORY_FILE, os.O_RDWR | os.O_APPEND) as fd,
         ):
             size = os.fstat(fd).st_size
-            _add(fd, size, closing(read_tail(fd, size, 1).raw))
+            _add(fd, size, read_tail(fd, size, 1).closing)
 
     def put_back(self, entries: Sequence[Entry]) -> None:
         """Append entries again that vanished from MEMORY.md, under the ids they had; errors as `append`."""
@@ -264,7 +264,7 @@ class Memory(MemoryReader):
             block = b"".join(entry.raw for entry in entries if entry.stamp not in known)
             with folder.opened(MEMORY_FILE, os.O_RDWR | os.O_APPEND) as fd:
                 size = os.fstat(fd).st_size
-                _add(fd, size, closing(read_tail(fd, size, 1).raw) + block if block else b"")
+                _add(fd, size, read_tail(fd, size, 1).closing + block if block else b"")
 
     def delete(self) -> None:
         """Delete the agent's folder with everything in it; links are deleted, never followed.
