@@ -234,11 +234,18 @@ def parse_pieces(pieces: Iterable[bytes]) -> Iterator[Document]:
     yield parse(rest + waiting, base)
 
 
-def make_entry(role: str, stamp: str, text: str, note: str = "") -> Entry:
+def make_entry(role: str, stamp: str, text: str, note: str = "", start: int = 0) -> Entry:
     """Build an entry that reads back as exactly this role, stamp, text and note.
 
     A text with a rule in it has its size in the heading, or the half of it that a crash leaves
     could pass for the whole.
+
+    Args:
+        role: who speaks.
+        stamp: the timestamp, as `format_stamp` writes it.
+        text: any text.
+        note: for the heading's comment.
+        start: where the entry will stand in its file, in bytes.
 
     Raises:
         ValueError: the role or the note cannot stand in a heading line.
@@ -251,7 +258,7 @@ def make_entry(role: str, stamp: str, text: str, note: str = "") -> Entry:
     size = f"{len(body)} bytes" if _RULE in body else ""
     comment = ", ".join(part for part in (size, note) if part)
     heading = f"### {role} — {stamp}{f' <!-- {comment} -->' if comment else ''}\n\n"
-    return Entry(role, stamp, note, heading.encode() + body + TERMINATOR)
+    return Entry(role, stamp, note, heading.encode() + body + TERMINATOR, start)
 
 
 def make_header(conversation: str, created: str, continues: str = "") -> bytes:

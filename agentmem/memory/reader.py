@@ -68,6 +68,7 @@ class MemoryReader:
         self._lock_timeout = lock_timeout
         self._locked: Callable[..., AbstractContextManager[None]] = _unlocked if lock == "none" else locked
         self._redact = redact
+        self._private = False
 
     def exists(self) -> bool:
         """Whether there is a MEMORY.md, of whatever kind; errors as `read`."""

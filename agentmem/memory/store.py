@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -89,14 +88,15 @@ class Memory(MemoryReader):
         tail = read_tail(fd, before.st_size, 1)
         role, text, note = said
         when = self._new_time(folder, tail.entries[-1] if tail.entries else None)
-        entry = make_entry(role, format_stamp(when), self._redact(storable(text)), note)
-        start = tail.closing
-        block = start + entry.raw
+        closing = tail.closing
+        start = before.st_size + len(closing)
+        entry = make_entry(role, format_stamp(when), self._redact(storable(text)), note, start)
+        block = closing + entry.raw
         _add(fd, before.st_size, block)
         if cursor and cursor.is_at(before):
             with suppress(OSError):  # the entry is stored; a cursor that stays behind only reads it again
                 cursor.advance(block, os.fstat(fd))
-        return replace(entry, start=before.st_size + len(start))
+        return entry
 
     def stored(self, role: str, stamp: str, text: str, note: str = "") -> Entry:
         """Return an entry as it would be stored under a timestamp it already has; nothing is written.
@@ -311,7 +311,9 @@ class Memory(MemoryReader):
     @contextmanager
     def _held(self, *, create: bool) -> Iterator[Folder]:
         """Open the folder and hold its lock; a folder that was deleted while waiting is opened again."""
-        check_private(self.folder)
+        if not self._private:  # once is enough: it says who owns the place, not what is in it
+            check_private(self.folder)
+            self._private = True
         while True:
             with Folder.open(self.folder, create=create) as folder, self._locked(folder, self._lock_timeout):
                 with writing(self.folder):
