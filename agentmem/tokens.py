@@ -9,6 +9,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentmem.figures import BYTES_PER_TOKEN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -18,7 +20,6 @@ MESSAGE_OVERHEAD = 4
 """Tokens that a chat format spends around each message, roughly."""
 
 _SLICE = 20_000  # characters counted at a time: one endless word would otherwise cost its square
-_BYTES_PER_TOKEN = 4
 _SMOOTHING = 0.3  # weight of the newest observation in the moving average
 _FACTOR_BOUNDS = (0.5, 2.0)
 _LEAST_EVIDENCE = 256  # tokens a request must have for its ratio to be worth learning
@@ -140,7 +141,7 @@ class Meter:
         """`tokens` where counting is cheap by now, else a guess: four bytes of a text are about a token."""
         if self._estimator.loaded or not self._most:
             return self.tokens
-        return self._so_far + round(self._most / _BYTES_PER_TOKEN * self._factor)
+        return self._so_far + round(self._most / BYTES_PER_TOKEN * self._factor)
 
     def prepare(self) -> None:
         """Make counting cheap; takes half a second, so best on a thread and while nobody waits."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -15,6 +16,12 @@ from tests.requires import missing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+# A runner that is started in the background, or by nohup, ignores these, and every program started from
+# it would: the tests of what signals do would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Time limits belong in the benchmark: a busy machine must not fail a test.
 hypothesis.settings.register_profile("agentmem", deadline=None)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agentmem import figures
 from agentmem.cli import options, output, purge, screen
 from agentmem.cli.show import rendered
 from agentmem.entries import parse
@@ -108,7 +109,7 @@ def _as_object(chapter: Chapter) -> dict[str, object]:
 def _as_text(chapter: Chapter) -> dict[str, str]:
     return {
         "archive": chapter.archive.name,
-        "size": output.human_size(chapter.archive.size),
+        "size": figures.size(chapter.archive.size),
         "entries": str(chapter.entries),
         "from": chapter.first.stamp[:16].replace("T", " ") if chapter.first else "",
         "to": chapter.last.stamp[:16].replace("T", " ") if chapter.last else "",

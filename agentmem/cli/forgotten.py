@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agentmem.cli import output
 from agentmem.display import visible_line
 from agentmem.entries import Entry
+from agentmem.figures import counted
 from agentmem.forgetting import Plan, Remains, key_of
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object
@@ -108,13 +109,6 @@ def _as_object(outcome: Outcome) -> dict[str, object]:
             "files": list(outcome.remains.files),
         },
     }
-
-
-def counted(number: int, what: str) -> str:
-    """Return `1 entry`, `2 entries`."""
-    if number == 1:
-        return f"1 {what}"
-    return f"{number} {what[:-1]}ies" if what.endswith("y") else f"{number} {what}s"
 
 
 def _line(text: str) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from agentmem import settings
 from agentmem.cli import options, output
+from agentmem.figures import counted
 from agentmem.importing import Report, import_file
 from agentmem.memory import Memory
 from agentmem.redaction import redact
@@ -57,12 +58,8 @@ def _summary(report: Report, *, dry_run: bool) -> str:
     span = ""
     if report.first and report.last:
         span = f" ({report.first:%Y-%m-%d} to {report.last:%Y-%m-%d})"
-    parts = [f"{verb} {_count(report.taken, 'entry', 'entries')} from {report.format}{span}"]
+    parts = [f"{verb} {counted(report.taken, 'entry')} from {report.format}{span}"]
     if report.known:
         parts.append(f"{report.known} already here")
     parts += [f"not taken: {number} {what}" for what, number in sorted(report.left.items())]
     return "; ".join(parts)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -8,17 +8,13 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from agentmem import figures
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
     from pathlib import Path
-
-
-_THOUSAND = 1000
-_BYTES_PER_TOKEN = 4  # of ordinary text, roughly
 
 
 def notice(message: str) -> None:
@@ -95,39 +91,16 @@ def ask(question: str, *, at_end: str = "") -> str:
     return line.strip().casefold() if line else at_end
 
 
-def human_size(size: int) -> str:
-    """Return a size in bytes as people read it: `812 B`, `1.4 MB`."""
-    amount = float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < _THOUSAND or unit == "GB":
-            return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= _THOUSAND
-    raise AssertionError("unreachable: the loop returns at GB")
-
-
-def human_count(tokens: int) -> str:
-    """Return a number of tokens as people read it: `812`, `12.4k`, `1.2M`."""
-    if tokens < _THOUSAND:
-        return str(tokens)
-    thousands = tokens / _THOUSAND
-    return f"{thousands:.1f}k" if thousands < _THOUSAND else f"{thousands / _THOUSAND:.1f}M"
-
-
 def gain(before: int, after: int | None) -> str:
     """Return what a compaction made of so many bytes: `~12.4k → 2.1k tokens`, or "" when it is unknown."""
     if after is None:
         return ""
-    return f"~{human_count(tokens_of(before))} → {human_count(tokens_of(after))} tokens"
+    return f"~{figures.tokens(tokens_of(before))} → {figures.tokens(tokens_of(after))} tokens"
 
 
 def tokens_of(size: int) -> int:
     """Return the tokens of so many bytes of ordinary text, roughly: counting takes a vocabulary."""
-    return size // _BYTES_PER_TOKEN
-
-
-def human_time(when: datetime) -> str:
-    """Return a local time to the minute."""
-    return f"{when.astimezone():%Y-%m-%d %H:%M}"
+    return size // figures.BYTES_PER_TOKEN
 
 
 def table(rows: Iterable[Mapping[str, str]], right: Iterable[str] = ()) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agentmem import retention, settings
 from agentmem.cli import output
-from agentmem.cli.forgotten import counted
 from agentmem.errors import StorageError
+from agentmem.figures import counted
 from agentmem.memory import Memory
 
 if TYPE_CHECKING:

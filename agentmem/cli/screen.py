@@ -13,6 +13,7 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from agentmem import figures
 from agentmem.cli import output
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def show_agents(rows: Sequence[tuple[Path, int, int, int, Entry | None]], *, exa
     for (folder, entries, size, archives, last), length in zip(rows, lengths, strict=True):
         when = _when(last.when, exact=exact) if last else "never"
         context = _context(output.tokens_of(size), length)
-        cells.append([folder.name, str(entries), context, output.human_size(size), str(archives or ""), when])
+        cells.append([folder.name, str(entries), context, figures.size(size), str(archives or ""), when])
     _print_table(cells, right={1, 3, 4}, styles={0: _BOLD, 2: _GREEN, 5: _DIM})
 
 
@@ -66,7 +67,7 @@ def show_archives(chapters: Sequence[Chapter], *, exact: bool) -> None:
     for chapter in chapters:
         until = _when(chapter.last.when, exact=exact) if chapter.last else "never"
         archive, gain = chapter.archive, output.gain(chapter.before, chapter.after)
-        cells.append([archive.name, str(chapter.entries), output.human_size(archive.size), gain, until])
+        cells.append([archive.name, str(chapter.entries), figures.size(archive.size), gain, until])
     _print_table(cells, right={1, 2, 3}, styles={0: _BOLD, 4: _DIM})
 
 
@@ -79,7 +80,7 @@ def _when(when: datetime, *, exact: bool) -> str:
 def _context(tokens: int, length: int | None) -> str:
     """Return a bar of how much of the window the memory takes, by its size."""
     if length is None:
-        return f"~{output.human_count(tokens)}"
+        return f"~{figures.tokens(tokens)}"
     share = min(1.0, tokens / length)
     eighths = round(share * _BAR_CELLS * 8)
     full = "█" * (eighths // 8) + (_PROGRESS[eighths % 8] if eighths % 8 else "")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from agentmem import settings
+from agentmem import figures, settings
 from agentmem.cli import options, output, screen
 from agentmem.display import visible, visible_line
 from agentmem.entries import Entry
@@ -166,8 +166,8 @@ def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:
     return {
         "agent": visible_line(folder.name),
         "entries": str(count),
-        "tokens": f"~{output.human_count(output.tokens_of(size))}",
-        "size": output.human_size(size),
+        "tokens": f"~{figures.tokens(output.tokens_of(size))}",
+        "size": figures.size(size),
         "archives": str(archives),
         "last entry": last.stamp[:16].replace("T", " ") if last else "",
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem import settings
+from agentmem import figures, settings
 from agentmem.cli import output
 from agentmem.errors import AgentMemError
 from agentmem.models import catalog, choose_model
@@ -56,7 +56,7 @@ def weigh(chosen: Iterable[tuple[int, Entry]], agent: str, folder: Path, *, json
     output.write(
         output.table(
             (
-                {"role": role, "entries": str(entries), "tokens": f"~{output.human_count(tokens)}"}
+                {"role": role, "entries": str(entries), "tokens": f"~{figures.tokens(tokens)}"}
                 for role, (entries, tokens) in rows
             ),
             right=("entries", "tokens"),
@@ -70,7 +70,7 @@ def _share(total: int, model: str, length: int | None, cost: float | None, cache
     if not model:
         return "no model is configured: its window and price are unknown\n"
     window = (
-        f"~{100 * total / length:.1f} % of its {output.human_count(length)} window"
+        f"~{100 * total / length:.1f} % of its {figures.tokens(length)} window"
         if length
         else "window unknown"
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from agentmem import figures
 from agentmem.models.base import Usage
-
-_THOUSAND = 1000
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Compaction:
     def line(self) -> str:
         """The result in one line: `12.4k → 2.1k tokens · raw log in archive/history_….md · 41/41 details kept`."""
         parts = [
-            f"{_count(self.before)} → {_count(self.after)} tokens",
+            f"{figures.tokens(self.before)} → {figures.tokens(self.after)} tokens",
             f"raw log in archive/{self.archive}" if self.archive else "nothing was written",
         ]
         if self.details:
@@ -62,15 +61,9 @@ class Compaction:
             parts.append(f"{self.invented} invented {'detail' if self.invented == 1 else 'details'} dropped")
         if self.left_out:
             what = "part" if self.left_out == 1 else f"{self.left_out} parts"
-            parts.append(f"the oldest {what} (~{_count(self.unread)} tokens) not summarised, only archived")
+            parts.append(
+                f"the oldest {what} (~{figures.tokens(self.unread)} tokens) not summarised, only archived"
+            )
         if self.extractive:
             parts.append(f"made without a model: {self.failure}" if self.failure else "made without a model")
         return " · ".join(parts)
-
-
-def _count(tokens: int) -> str:
-    """Return a number of tokens as people read it: `812`, `12.4k`, `1.2M`."""
-    if tokens < _THOUSAND:
-        return str(tokens)
-    thousands = tokens / _THOUSAND
-    return f"{thousands:.1f}k" if thousands < _THOUSAND else f"{thousands / _THOUSAND:.1f}M"

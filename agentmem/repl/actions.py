@@ -12,6 +12,7 @@ from agentmem import forgetting, input_history
 from agentmem.display import visible_line
 from agentmem.entries import USER, parse
 from agentmem.errors import AgentMemError, NotFound, UsageError
+from agentmem.figures import counted
 from agentmem.repl import views
 from agentmem.selection import Selection, any_of
 
@@ -133,7 +134,7 @@ def forget(chat: Chat, argument: str) -> None:
     chat.history.forget(plan.covers_line)
     chat.reload()
     chat.say_line(
-        f"forgot {views.counted(plan.count, 'entry', 'entries')}; copies may remain in exports, backups and "
+        f"forgot {counted(plan.count, 'entry', 'entries')}; copies may remain in exports, backups and "
         "with the provider"
     )
     for file, entry in forgetting.remains(memory, plan).entries[:_SHOWN]:
@@ -165,9 +166,7 @@ def undo(chat: Chat, argument: str) -> None:
         chat.say_line(f"the memory is again as in archive/{archive}, followed by what came after")
         return
     gone = take_back(chat, last_exchange(chat))
-    chat.say_line(
-        f"took back {views.counted(len(gone), 'entry', 'entries')}: {views.brief(gone[0].text, 50)}"
-    )
+    chat.say_line(f"took back {counted(len(gone), 'entry', 'entries')}: {views.brief(gone[0].text, 50)}")
 
 
 def retry(chat: Chat, _argument: str) -> None:
@@ -290,7 +289,7 @@ def copy(chat: Chat, argument: str) -> None:
     way = to_clipboard(text, chat.write)
     if not way:
         raise AgentMemError("too long to copy through the terminal; /export writes a file")
-    chat.say_line(f"copied {views.counted(len(text), 'character')} with {visible_line(way)}")
+    chat.say_line(f"copied {counted(len(text), 'character')} with {visible_line(way)}")
 
 
 def multiline(chat: Chat, _argument: str) -> None:

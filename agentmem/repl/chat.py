@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentmem.display import visible
 from agentmem.errors import AgentMemError
+from agentmem.figures import BYTES_PER_TOKEN
 from agentmem.repl import views
 from agentmem.repl.bar import Fragment, Gauge, bar, cells
 from agentmem.repl.history import InputHistory
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 Asked = TypeVar("Asked")
 SGR = {"name": "1", "dim": "2", "calm": "32", "near": "33", "full": "31"}
-_BYTES_PER_TOKEN = 4
-"""What a token of a reply takes, roughly, until the provider says."""
 _SPINNER_CELLS = 2
 _NOTE_CELLS = 40
 """Columns from which the bar has room for a note."""
@@ -199,7 +198,7 @@ class Chat(Surface):
         """Return the token bar as it is now."""
         gauge = self._gauge
         if self._streamed:
-            gauge = replace(gauge, used=gauge.used + self._streamed // _BYTES_PER_TOKEN, estimated=True)
+            gauge = replace(gauge, used=gauge.used + self._streamed // BYTES_PER_TOKEN, estimated=True)
         return bar(gauge, width, unicode=self.unicode)
 
     def show_thoughts(self) -> None:
@@ -245,7 +244,7 @@ class Chat(Surface):
             try:
                 agent = self.agent
                 self.keep_typed()
-                said = len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN
+                said = len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN
                 self._gauge = replace(self._gauge, used=self._gauge.used + said, estimated=True)
                 # While the model is waited for, nobody types into a prompt.
                 threading.Thread(target=agent.meter.prepare, daemon=True).start()

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from agentmem.display import visible, visible_line
+from agentmem.figures import counted
 from agentmem.repl.bar import short
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def greeting(entries: Sequence[Entry], used: int, archives: int, now: datetime) 
     """Return what was loaded."""
     if not entries and not archives:
         return "new agent: nothing remembered yet"
-    parts = [f"{counted(len(entries), 'entry', 'entries')} loaded", f"~{short(used)} tokens"]
+    parts = [f"{counted(len(entries), 'entry')} loaded", f"~{short(used)} tokens"]
     if entries:
         parts.append(f"last seen {ago(entries[-1].when, now)}")
     if archives:
@@ -117,11 +118,6 @@ def greeting(entries: Sequence[Entry], used: int, archives: int, now: datetime) 
 def wrapped(text: str, style: str, width: int) -> list[Line]:
     """Return a line of ours as rows, safe for a terminal."""
     return [((style, row),) for row in textwrap.wrap(visible_line(text), max(12, width)) or [""]]
-
-
-def counted(count: int, one: str, more: str = "") -> str:
-    """Return a number with its noun."""
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def brief(text: str, length: int) -> str:

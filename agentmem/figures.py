@@ -1,0 +1,39 @@
+"""Figures as people read them. Pure."""
+
+from __future__ import annotations
+
+_THOUSAND = 1000
+BYTES_PER_TOKEN = 4
+"""Of ordinary text, roughly: what is said where counting would cost too much."""
+
+
+def tokens(count: int) -> str:
+    """Return a number of tokens: `812`, `12.4k`, `1.2M`."""
+    if count < _THOUSAND:
+        return str(count)
+    thousands = count / _THOUSAND
+    return f"{thousands:.1f}k" if thousands < _THOUSAND else f"{thousands / _THOUSAND:.1f}M"
+
+
+def size(count: int) -> str:
+    """Return a size in bytes: `812 B`, `1.4 MB`."""
+    if count < _THOUSAND:
+        return f"{count} B"
+    amount = count / _THOUSAND
+    for unit in ("kB", "MB"):
+        if amount < _THOUSAND:
+            return f"{amount:.1f} {unit}"
+        amount /= _THOUSAND
+    return f"{amount:.1f} GB"
+
+
+def counted(count: int, one: str, more: str = "") -> str:
+    """Return a number with its noun: `1 entry`, `2,000 entries`.
+
+    Args:
+        count: how many.
+        one: the noun for one.
+        more: the noun for any other number; by default the regular plural.
+    """
+    regular = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{count:,} {one if count == 1 else more or regular}"
