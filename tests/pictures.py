@@ -25,7 +25,7 @@ from tests.terminal import Screen, Terminal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FOLDER = Path(__file__).parent.parent / "docs"
+FOLDER = Path(__file__).parent.parent / ".readme"
 COLUMNS, ROWS = 84, 26
 REPLY = """\
 For your **three services**, `eu-west` is cheapest:
