@@ -19,6 +19,7 @@ from agentmem.agent.window import Window
 from agentmem.conversation import Conversation
 from agentmem.entries import USER, storable
 from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported, UsageError
+from agentmem.figures import counted
 from agentmem.memory.reader import now
 from agentmem.tools import load
 from agentmem.workspace import Workspace
@@ -293,7 +294,7 @@ class Agent:
         missing = self.short_memory.missing
         if not missing:
             return
-        count = f"{len(missing)} {'entry' if len(missing) == 1 else 'entries'}"
+        count = counted(len(missing), "entry")
         self.notice(
             f"{count} of this session, {missing[0].stamp} first, no longer in "
             f"{self.short_memory.memory_md_path}: an older copy was saved over what is new, or somebody "

@@ -355,7 +355,8 @@ def test_ctrl_z_at_a_question(provider: Provider, workspace: Path, tmp_path: Pat
         terminal.send("\x1a")
         wait_prompts(terminal, 2)
         terminal.send("fg\r")
-        terminal.wait_until(lambda: terminal.lines_unlocked()[-1] or "fg" in str(terminal.lines_unlocked()))
+        # Only what is typed after it has gone on, and said so, is its own.
+        terminal.wait_until(lambda: "\n".join(terminal.lines_unlocked()).count("run it?") == 2)
         terminal.send("y\r")
         terminal.wait_for("it is noon")
         terminal.wait_prompt()
