@@ -1,4 +1,4 @@
-"""Signals at awkward moments: put off while something must not be left half done, noticed at a question."""
+"""Putting Ctrl-C off while something must not be left half done."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import FrameType
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -36,16 +36,3 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
         for number, frame in waiting:
             handled[signal.Signals(number)](number, frame)
-
-
-@contextmanager
-def on_continue(again: Callable[[], None]) -> Iterator[None]:
-    """Call this whenever the program goes on after Ctrl-Z, for the length of the block."""
-    if not hasattr(signal, "SIGCONT") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGCONT, lambda _number, _frame: again())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGCONT, before)

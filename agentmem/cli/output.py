@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from agentmem import figures
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
-from agentmem.interruptions import on_continue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,13 +84,8 @@ def yes_or_no(question: str, *, default: bool) -> bool:
 
 def ask(question: str, *, at_end: str = "") -> str:
     """Ask on the terminal; returns the answer in lower case, or `at_end` when the input ends instead."""
-
-    def show() -> None:
-        print(f"{question} ", end="", file=sys.stderr, flush=True)
-
-    show()
-    with on_continue(show):
-        line = sys.stdin.readline()
+    print(f"{question} ", end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
     if not line:
         print(file=sys.stderr)
     return line.strip().casefold() if line else at_end

@@ -6,7 +6,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentmem.interruptions import on_continue
 from agentmem.repl import views
 from agentmem.repl.keyboard import PASTE_ON, Keyboard
 from agentmem.repl.region import Line, plain, styled
@@ -87,8 +86,7 @@ class Surface:
         with self.aside():
             self.write(f"{question} ")
             try:
-                with on_continue(lambda: self.write(f"{question} ")):
-                    return sys.stdin.readline().strip().casefold()
+                return sys.stdin.readline().strip().casefold()
             except KeyboardInterrupt:
                 self.write("\n")
                 return ""

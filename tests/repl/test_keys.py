@@ -338,32 +338,6 @@ def test_tool_calls_are_asked_about_and_shown_on_one_line(
     terminal.wait_prompt()
 
 
-def test_ctrl_z_at_a_question(provider: Provider, workspace: Path, tmp_path: Path) -> None:
-    agree(workspace)
-    (tmp_path / "mytools.py").write_text(
-        'def now() -> str:\n    """Now."""\n    return "noon"\n', encoding="utf-8"
-    )
-    provider.answers += [Answer("", calls=(("now", {}),)), "it is noon"]
-    environment = {"PS1": "SHELL ", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    with Terminal(["bash", "--norc", "--noprofile", "-i"], environment=environment) as terminal:
-        terminal.wait_for("SHELL")
-        options = "--tool mytools:now --max-loops auto"
-        terminal.send(f"{sys.executable} -m agentmem chat Ada -m gpt-4o {options}\r")
-        terminal.wait_for("compacts at")
-        terminal.send("time?\r")
-        terminal.wait_for("run it?")
-        terminal.send("\x1a")
-        wait_prompts(terminal, 2)
-        terminal.send("fg\r")
-        # Only what is typed after it has gone on, and said so, is its own.
-        terminal.wait_until(lambda: "\n".join(terminal.lines_unlocked()).count("run it?") == 2)
-        terminal.send("y\r")
-        terminal.wait_for("it is noon")
-        terminal.wait_prompt()
-        terminal.send("\x04")
-        wait_prompts(terminal, 3)
-
-
 @pytest.mark.parametrize("stop", ["Ctrl-C", "SIGTERM"])
 def test_a_running_tool_can_be_stopped(
     chat: Chat, provider: Provider, tmp_path: Path, workspace: Path, stop: str
