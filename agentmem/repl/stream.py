@@ -34,8 +34,6 @@ _BYTES_AT_ONCE = 2000
 _RARE_FRAME = 0.5
 _THOUGHT_ROWS = 3
 """Rows of reasoning that are shown while it goes on."""
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-ASCII_SPINNER = "|/-\\"
 
 
 class Reply(Protocol):
