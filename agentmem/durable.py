@@ -12,16 +12,18 @@ import stat
 import sys
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentmem.errors import MemoryUnreadable, MemoryUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
     from types import TracebackType
 
     from typing_extensions import Self
+
+    from agentmem.errors import StorageError
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -49,22 +51,31 @@ _NO_LINKS = {
 _RENAME_WAITS = (0.01, 0.05, 0.25, 1.0) if os.name == "nt" else ()
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
+class reading:  # noqa: N801 - used like `suppress`
     """Turn a system error into `MemoryUnreadable` naming the path."""
-    try:
-        yield
-    except OSError as error:
-        raise MemoryUnreadable(f"cannot read {path}: {_reason(error)}") from error
+
+    # Classes: a generator each would be a good part of what an append costs beside its sync.
+    _doing = "read"
+    _kind: type[StorageError] = MemoryUnreadable
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError):
+            raise self._kind(f"cannot {self._doing} {self._path}: {_reason(error)}") from error
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
+class writing(reading):  # noqa: N801 - as above
     """Turn a system error into `MemoryUnwritable` naming the path."""
-    try:
-        yield
-    except OSError as error:
-        raise MemoryUnwritable(f"cannot write {path}: {_reason(error)}") from error
+
+    _doing = "write"
+    _kind = MemoryUnwritable
 
 
 def _reason(error: OSError) -> str:
@@ -75,8 +86,10 @@ def _reason(error: OSError) -> str:
 
 def close(fd: int) -> None:
     """Close a descriptor. What counts was synced before, so that an error here changes nothing."""
-    with suppress(OSError):
+    try:  # noqa: SIM105 - four times in each append
         os.close(fd)
+    except OSError:
+        pass
 
 
 def sync(fd: int) -> None:
@@ -115,12 +128,17 @@ class Folder:
     """A directory held open; close it, or use it as a context manager.
 
     Attributes:
-        path: where the directory was when it was opened, for messages.
+        place: where the directory was when it was opened.
     """
 
-    def __init__(self, path: Path, fd: int) -> None:
-        self.path = path
+    def __init__(self, place: str, fd: int) -> None:
+        self.place = place
         self._fd = fd
+
+    @property
+    def path(self) -> Path:
+        """Where the directory was when it was opened."""
+        return Path(self.place)
 
     @classmethod
     def open(cls, path: Path, *, create: bool = False) -> Self:
@@ -134,11 +152,16 @@ class Folder:
             MemoryUnwritable: it cannot be created.
             MemoryUnreadable: it cannot be opened, or is no directory.
         """
-        if create:
-            with writing(path):
-                make_folders(path)
+        place = str(path)
         with reading(path):
-            return cls(path, _open_folder(path, None))
+            try:
+                return cls(place, _open_folder(place, None))
+            except FileNotFoundError:
+                if not create:
+                    raise
+        with writing(path):
+            make_folders(path)
+        return cls.open(path)
 
     def __enter__(self) -> Self:
         return self
@@ -156,12 +179,12 @@ class Folder:
 
     def child(self, name: str, *, create: bool = False) -> Folder:
         """Open a directory below this one; arguments and errors as `open`."""
-        path = self.path / name
+        place = os.path.join(self.place, name)
         if create:
-            with writing(path):
+            with writing(place):
                 self._make_child(name)
-        with reading(path):
-            return Folder(path, _open_folder(*self._at(name)))
+        with reading(place):
+            return Folder(place, _open_folder(*self._at(name)))
 
     def _make_child(self, name: str) -> None:
         target, dir_fd = self._at(name)
@@ -346,23 +369,23 @@ class Folder:
     def is_current(self) -> bool:
         """Whether the directory's path still leads to it: false once it was deleted or renamed."""
         if self._fd < 0:
-            return self.path.is_dir()
+            return os.path.isdir(self.place)
         try:
-            return os.path.samestat(os.fstat(self._fd), self.path.lstat())
+            return os.path.samestat(os.fstat(self._fd), os.lstat(self.place))
         except (FileNotFoundError, NotADirectoryError):
             return False
 
     def names(self) -> list[str]:
         """List what is in the directory, sorted."""
-        return sorted(os.listdir(self._fd if self._fd >= 0 else self.path))
+        return sorted(os.listdir(self._fd if self._fd >= 0 else self.place))
 
     def _at(self, name: str) -> tuple[str, int | None]:
         if not name or "/" in name or os.sep in name or name in {".", ".."}:
             raise OSError(errno.EINVAL, f"not a plain file name: {name!r}")
-        return (name, self._fd) if self._fd >= 0 else (str(self.path / name), None)
+        return (name, self._fd) if self._fd >= 0 else (os.path.join(self.place, name), None)
 
 
-def _open_folder(path: str | Path, dir_fd: int | None) -> int:
+def _open_folder(path: str, dir_fd: int | None) -> int:
     """Open a directory and return its descriptor, or -1 on systems that have none.
 
     Raises:
@@ -403,7 +426,7 @@ def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool) -> None:
                 os.close(fd)
             return
         parent, name = os.path.split(target)
-        with Folder(path.parent, _open_folder(os.path.realpath(parent), None)) as folder:
+        with Folder(str(path.parent), _open_folder(os.path.realpath(parent), None)) as folder:
             (folder.replace if overwrite else folder.publish)(name, pieces)
 
 

@@ -35,6 +35,7 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 _HEADING_START = b"\n### "
+_HEADING_MARK = "### "
 _NOTE = re.compile(r"(?!\d+ bytes|\s)[^<>]*(?<!\s)|")
 # Wider than _HEADING on purpose: whatever could be read as a heading gets its backslash.
 _LOOKALIKE = re.compile(r"^(?=\\*### [^\n]* — \d{4}-\d\d-\d\dT)", re.MULTILINE)
@@ -254,7 +255,10 @@ def make_entry(role: str, stamp: str, text: str, note: str = "", start: int = 0)
         raise ValueError(f"not a role: {role!r}")
     if not _NOTE.fullmatch(note) or not note.isprintable():
         raise ValueError(f"not a note: {note!r}")
-    body = _LOOKALIKE.sub(r"\\", storable(text)).encode()
+    escaped = storable(text)
+    if _HEADING_MARK in escaped:
+        escaped = _LOOKALIKE.sub(r"\\", escaped)
+    body = escaped.encode()
     size = f"{len(body)} bytes" if _RULE in body else ""
     comment = ", ".join(part for part in (size, note) if part)
     heading = f"### {role} — {stamp}{f' <!-- {comment} -->' if comment else ''}\n\n"

@@ -6,16 +6,16 @@ import errno
 import os
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, close, read_at
+from agentmem.durable import close, read_at
 from agentmem.errors import FolderLocked, MemoryUnreadable, MemoryUnwritable
 from agentmem.mounts import Mount, mount_of
 from agentmem.workspace import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from agentmem.durable import Folder
 
 LOCK_FILE = "lock"
 COMPACTION_LOCK = "compacting.lock"
@@ -32,35 +32,56 @@ _ADVICE = (
 _UNSUPPORTED = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
 
 
-@contextmanager
-def locked(
-    folder: Folder, timeout: float, *, create: bool = True, name: str = LOCK_FILE, busy: str = _IN_USE
-) -> Iterator[None]:
-    """Hold the folder's lock for the length of a block.
+class locked:  # noqa: N801 - used like `suppress`
+    """Hold the folder's lock for the length of a block."""
 
-    Args:
-        folder: the agent's folder.
-        timeout: seconds to wait for another holder.
-        create: make the lock file when it is missing; without it, a missing file is an error.
-        name: the lock's file in `.agentmem/`.
-        busy: what the folder is while somebody else holds the lock, for the message.
+    def __init__(
+        self,
+        folder: Folder,
+        timeout: float,
+        *,
+        create: bool = True,
+        name: str = LOCK_FILE,
+        busy: str = _IN_USE,
+    ) -> None:
+        """Say which lock; it is taken at the start of the block.
 
-    Raises:
-        FolderLocked: another process keeps it; its pid is named.
-        MemoryUnwritable: the lock file cannot be made or opened, or the file system has no locks.
-    """
-    fd = _open(folder, name, create=create)
-    try:
-        _acquire(fd, folder, timeout, busy)
+        Args:
+            folder: the agent's folder.
+            timeout: seconds to wait for another holder.
+            create: make the lock file when it is missing; without it, a missing file is an error.
+            name: the lock's file in `.agentmem/`.
+            busy: what the folder is while somebody else holds the lock, for the message.
+        """
+        self._folder, self._timeout, self._create, self._name, self._busy = (
+            folder,
+            timeout,
+            create,
+            name,
+            busy,
+        )
+        self._fd = -1
+
+    def __enter__(self) -> None:
+        """Take the lock.
+
+        Raises:
+            FolderLocked: another process keeps it; its pid is named.
+            MemoryUnwritable: the lock file cannot be made or opened, or the file system has no locks.
+        """
+        self._fd = _open(self._folder, self._name, create=self._create)
         try:
-            yield
-        finally:
-            from filelock import unlock_descriptor
+            _acquire(self._fd, self._folder, self._timeout, self._busy)
+        except BaseException:
+            close(self._fd)
+            raise
 
-            with suppress(OSError):
-                unlock_descriptor(fd)
-    finally:
-        close(fd)
+    def __exit__(self, *_: object) -> None:
+        from filelock import unlock_descriptor
+
+        with suppress(OSError):
+            unlock_descriptor(self._fd)
+        close(self._fd)
 
 
 def _open(folder: Folder, name: str, *, create: bool) -> int:
@@ -90,7 +111,7 @@ def _private(folder: Folder, *, create: bool) -> Folder:
 
 
 def _acquire(fd: int, folder: Folder, timeout: float, busy: str) -> None:
-    mount = mount_of(str(folder.path))
+    mount = mount_of(folder.place)
     deadline = time.monotonic() + timeout
     try:
         while not _try(fd, mount, timeout):

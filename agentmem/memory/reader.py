@@ -69,6 +69,7 @@ class MemoryReader:
         self._locked: Callable[..., AbstractContextManager[None]] = _unlocked if lock == "none" else locked
         self._redact = redact
         self._private = False
+        self._left: dict[tuple[int, ...], datetime] = {}  # how the last append left MEMORY.md, and its time
 
     def exists(self) -> bool:
         """Whether there is a MEMORY.md, of whatever kind; errors as `read`."""

@@ -17,7 +17,7 @@ from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import list_archives, sweep
 from agentmem.memory.parts import drop_parts, read_parts, write_part
 from agentmem.memory.reader import MemoryReader
-from agentmem.memory.reading import Cursor, digest, read_tail
+from agentmem.memory.reading import Cursor, digest, identity, read_tail
 from agentmem.workspace import ARCHIVE_FOLDER, DELETED_PREFIX, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
 if TYPE_CHECKING:
@@ -85,17 +85,21 @@ class Memory(MemoryReader):
 
     def _append_to(self, folder: Folder, fd: int, said: tuple[str, str, str], cursor: Cursor | None) -> Entry:
         before = os.fstat(fd)
-        tail = read_tail(fd, before.st_size, 1)
+        closing, newest = b"", self._left.get(identity(before))
+        if not newest:
+            tail = read_tail(fd, before.st_size, 1)
+            closing, newest = tail.closing, tail.entries[-1].when if tail.entries else None
         role, text, note = said
-        when = self._new_time(folder, tail.entries[-1] if tail.entries else None)
-        closing = tail.closing
+        when = self._new_time(folder, newest)
         start = before.st_size + len(closing)
         entry = make_entry(role, format_stamp(when), self._redact(storable(text)), note, start)
         block = closing + entry.raw
         _add(fd, before.st_size, block)
-        if cursor and cursor.is_at(before):
-            with suppress(OSError):  # the entry is stored; a cursor that stays behind only reads it again
-                cursor.advance(block, os.fstat(fd))
+        with suppress(OSError):  # the entry is stored; without this the file's end is only read again
+            after = os.fstat(fd)
+            self._left = {identity(after): when}
+            if cursor and cursor.is_at(before):
+                cursor.advance(block, after)
         return entry
 
     def stored(self, role: str, stamp: str, text: str, note: str = "") -> Entry:
@@ -147,7 +151,7 @@ class Memory(MemoryReader):
         """
         with self._rewriting() as folder:
             entries = parse(folder.read(MEMORY_FILE)).entries
-            when = self._new_time(folder, max(entries, key=lambda entry: entry.when, default=None))
+            when = self._new_time(folder, max((entry.when for entry in entries), default=None))
             fold = rewriting.fold(folder, snapshot, self._redact(storable(summary)), kept, when)
             with suppress(
                 OSError, AgentMemError
@@ -328,10 +332,10 @@ class Memory(MemoryReader):
             sweep(folder)
             yield folder
 
-    def _new_time(self, folder: Folder, newest: Entry | None) -> datetime:
+    def _new_time(self, folder: Folder, newest: datetime | None) -> datetime:
         """Return a time that no entry of the folder has; the clock's own unless it stood still or went back."""
         when = self._clock()
-        may_be_taken = when <= newest.when if newest else bool(list_archives(folder))
+        may_be_taken = when <= newest if newest else bool(list_archives(folder))
         if may_be_taken:
             taken = {entry.when for content in self._contents(folder) for entry in parse(content).entries}
             while when in taken:

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -16,6 +17,9 @@ from agentmem.entries import SUMMARY_MARK, TERMINATOR, Entry, parse
 from agentmem.errors import MemoryChanged, NotFound
 from agentmem.memory import Memory
 from tests.store.test_entries import built, files, notes, roles, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NOON = datetime(2026, 4, 20, 12, tzinfo=timezone.utc)
 # What these properties are about costs an fsync for every step.
@@ -152,6 +156,43 @@ def test_ids_are_unique_whatever_the_clock_does(tmp_path: Path, step: timedelta)
     memory.append("User", "four")
     every = [each for content in every_file(memory).values() for each in ids(content)]
     assert len(every) == len(set(every)) == 4
+
+
+def _cut(memory: Memory) -> None:
+    with memory.path.open("r+b") as file:
+        file.truncate(memory.path.stat().st_size - 3)
+
+
+def _saved_by_an_editor(memory: Memory) -> None:
+    copy = memory.folder / "MEMORY.md.new"
+    copy.write_bytes(memory.path.read_bytes().removesuffix(TERMINATOR))
+    copy.replace(memory.path)
+
+
+def _same_size(memory: Memory) -> None:
+    content = memory.path.read_bytes()
+    memory.path.write_bytes(content[:-2] + b"??")
+
+
+def _said_later_by_another(memory: Memory) -> None:
+    a_memory(memory.folder.parent, NOON + timedelta(hours=1)).append("User", "later")
+
+
+@pytest.mark.parametrize("meanwhile", [_cut, _saved_by_an_editor, _same_size, _said_later_by_another])
+def test_what_happens_to_the_end_between_two_appends_is_noticed(
+    tmp_path: Path, meanwhile: Callable[[Memory], None]
+) -> None:
+    memory = a_memory(tmp_path, NOON)
+    memory.append("User", "one")
+    memory.append("User", "two")
+    meanwhile(memory)
+    before = memory.path.read_bytes()
+    added = memory.append("User", "three")
+    after = memory.path.read_bytes()
+    assert after.startswith(before)
+    assert [entry.raw for entry in parse(after).entries][-1] == added.raw
+    assert all(entry.terminated for entry in parse(after).entries)
+    assert len(set(ids(after))) == len(ids(after))
 
 
 def test_entries_of_others_are_appended_changes_and_an_edit_is_an_edit(tmp_path: Path) -> None:
