@@ -6,11 +6,12 @@ import json
 import threading
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from agentmem.entries import SUMMARY_MARK, SYSTEM, USER, Document, format_stamp, free_text, parse, storable
+from agentmem.entries import Document, format_stamp, free_text, parse, storable
 from agentmem.errors import UsageError
 from agentmem.memory.reader import now
 from agentmem.memory.reading import Cursor
-from agentmem.turns import IMPORTED, INTERRUPTED, TOOL_ROLE, Turn
+from agentmem.roles import SYSTEM, USER, is_tool, is_user, marked
+from agentmem.turns import IMPORTED, INTERRUPTED, Turn
 from agentmem.wire import Line, bounded, chat_messages, fenced
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ class Conversation:
             replied = replied and not turn.is_result
             if turn.role == self.agent_name and turn.note != INTERRUPTED and replied and not turn.tool_calls:
                 return None
-            if turn.role == USER:
+            if is_user(turn.role):
                 break
         else:
             return None
@@ -301,7 +302,7 @@ class Conversation:
 
     @property
     def _summaries(self) -> list[Turn]:
-        return [turn for turn in self._turns if turn.role == SYSTEM and turn.content.startswith(SUMMARY_MARK)]
+        return [turn for turn in self._turns if turn.is_summary]
 
     def messages(
         self, prompt: str = "", *, recalled: str = "", before: Turn | None = None
@@ -334,7 +335,7 @@ class Conversation:
         if turn.tool_call_id:
             return Line("tool", self._bounded(turn.content), tool_call_id=turn.tool_call_id)
         content = self._bounded(turn.content) if turn.is_result else turn.content
-        speaker = "" if turn.role == USER else f"{turn.role}: "
+        speaker = "" if is_user(turn.role) else f"{turn.role}: "
         if turn.note.startswith(IMPORTED):
             speaker = f"({turn.note}) {speaker}"
         return Line("user", f"[{turn.timestamp}] {speaker}{content}")
@@ -379,9 +380,8 @@ class Conversation:
 
     def _compact(self, summary: str, kept: Sequence[Turn]) -> str:
         if not self._memory or not self._cursor:
-            mark = f"{SUMMARY_MARK}\n\n{storable(summary)}"
             self._preload = Document(b"", ())
-            self._turns = [Turn(SYSTEM, mark, format_stamp(self._clock())), *kept]
+            self._turns = [Turn(SYSTEM, marked(storable(summary)), format_stamp(self._clock())), *kept]
             return ""
         fold = self._memory.fold(
             self._cursor.snapshot(), summary, [turn.entry for turn in kept if turn.entry]
@@ -397,4 +397,4 @@ class Conversation:
 
 
 def _is_long(entry: Entry, limit: int) -> bool:
-    return len(entry.raw) > limit and entry.role.startswith(TOOL_ROLE)
+    return len(entry.raw) > limit and is_tool(entry.role)

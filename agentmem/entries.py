@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
+
+from agentmem import roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,9 +22,8 @@ TERMINATOR = b"\n\n---\n\n"
 CUT_OFF = "<!-- entry was not closed -->"
 """Text that closes an entry whose end was lost, so that nobody takes half of it for the whole."""
 
-USER = "User"
-SYSTEM = "System"
-SUMMARY_MARK = "[Compressed Memory Summary]"
+TICK = timedelta(microseconds=1)
+"""The least by which two timestamps differ."""
 
 _CRLF_TERMINATOR = b"\r\n\r\n---\r\n\r\n"
 _RULE = TERMINATOR.rstrip()
@@ -101,6 +102,12 @@ class Entry:
         return self._parts.aside.decode("utf-8", "surrogateescape")
 
     @property
+    def content(self) -> str:
+        """The text, and after a blank line what somebody typed after the entry."""
+        aside = self.aside.strip()
+        return f"{self.text}\n\n{aside}" if aside else self.text
+
+    @property
     def terminated(self) -> bool:
         """Whether the entry has its closing rule; a last entry without it may be half of one."""
         return not self._parts.missing
@@ -123,7 +130,7 @@ class Entry:
     @property
     def is_summary(self) -> bool:
         """Whether a compaction wrote this entry."""
-        return self.role == SYSTEM and self.text.startswith(SUMMARY_MARK)
+        return roles.is_summary(self.role, self.text)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agentmem.entries import USER, parse
+from agentmem.entries import parse
 from agentmem.errors import NotFound, UsageError
 from agentmem.memory import Forgotten
 from agentmem.memory.removal import repeats
 from agentmem.memory.rewriting import SUMMARY_NOTE
+from agentmem.roles import USER
 from agentmem.selection import Selection, any_of, pick_entry
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING
 
-from agentmem.entries import format_stamp, parse_stamp
+from agentmem.entries import TICK, format_stamp, parse_stamp
 from agentmem.errors import AgentMemError
 from agentmem.formats.registry import Left, open_import
 from agentmem.turns import IMPORTED
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from agentmem.entries import Entry
     from agentmem.formats.registry import Taken
     from agentmem.memory import Memory
-
-_TICK = timedelta(microseconds=1)
 
 
 @dataclass
@@ -148,7 +145,7 @@ class _Present:
                 if key in self._texts[entry.stamp]:
                     report.known += 1
                     return None
-                stamp = format_stamp(parse_stamp(entry.stamp) + _TICK)
+                stamp = format_stamp(parse_stamp(entry.stamp) + TICK)
                 entry = memory.stored(taken.role, stamp, taken.text, note)
         self._texts.setdefault(entry.stamp, set()).add(key)
         return entry

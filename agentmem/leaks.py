@@ -45,8 +45,7 @@ def secrets_in(path: Path) -> Iterator[Leak]:
         document = parse(content)
         yield from _in_lines(file, document.header)
         for entry in document.entries:
-            text = f"{entry.text}\n{entry.aside}" if entry.aside else entry.text
-            for kind in sorted({secret.kind for secret in find(text)}):
+            for kind in sorted({secret.kind for secret in find(entry.content)}):
                 yield Leak(file, content.count(b"\n", 0, entry.start) + 1, entry.stamp, kind)
 
 

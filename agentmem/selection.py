@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from agentmem.errors import NotFound, UsageError
+from agentmem.roles import is_user, tool_of
 from agentmem.settings import parse_duration
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class Selection:
             (self.since is None or entry.when >= self.since)
             and (self.before is None or entry.when < self.before)
             and (not self.role or _has_role(entry, self.role))
-            and (not self.match or self.match.casefold() in _searchable(entry).casefold())
-            and self.matches(_searchable(entry))
+            and (not self.match or self.match.casefold() in entry.content.casefold())
+            and self.matches(entry.content)
         )
 
     def matches(self, text: str) -> bool:
@@ -78,13 +79,11 @@ class Selection:
         return self.last is not None and self == Selection(last=self.last)
 
 
-def _searchable(entry: Entry) -> str:
-    return f"{entry.text}\n{entry.aside}" if entry.aside else entry.text
-
-
 def _has_role(entry: Entry, role: str) -> bool:
-    said, wanted = entry.role.casefold(), role.casefold()
-    return said == wanted or (wanted == "tool" and said.startswith("tool (")) or said == f"tool ({wanted})"
+    names = [entry.role, "user" if is_user(entry.role) else ""]
+    if (tool := tool_of(entry.role)) is not None:
+        names += ["tool", tool]
+    return role.casefold() in {name.casefold() for name in names}
 
 
 def compile_pattern(pattern: str) -> regex.Pattern[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentmem import roles
 from agentmem.entries import storable
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ INTERRUPTED = "interrupted"
 
 IMPORTED = "imported from"
 """How the note of an entry begins that came from another program."""
-
-TOOL_ROLE = "Tool ("
-"""How the role of every tool's result begins."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,14 @@ class Turn:
     @classmethod
     def of(cls, entry: Entry) -> Turn:
         """Return a stored entry as a turn, with what somebody typed after it."""
-        content = storable(f"{entry.text}\n\n{entry.aside.strip()}" if entry.aside.strip() else entry.text)
-        return cls(entry.role, content, entry.stamp, entry, entry.note)
+        return cls(entry.role, storable(entry.content), entry.stamp, entry, entry.note)
 
     @property
     def is_result(self) -> bool:
         """Whether it is what a tool returned."""
-        return self.role.startswith(TOOL_ROLE)
+        return bool(self.tool_call_id) or roles.is_tool(self.role)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether a compaction, or a person in its place, wrote it."""
+        return roles.is_summary(self.role, self.content)

@@ -10,6 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentmem import roles
 from agentmem.errors import InvalidAgentName, MemoryUnreadable, MemoryUnwritable, NotFound
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ DELETED_PREFIX = ".deleted-"
 NAME_LENGTH = 64
 """Characters an agent's name may have, at most."""
 
-_RESERVED_ROLES = frozenset({"user", "system", "tool"})
 _WINDOWS_DEVICES = frozenset(
     {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³"}
 )
@@ -63,7 +63,7 @@ def _objection(name: str) -> str:
         return f"{wrong[0]!r} is not a letter, a digit, a space, '-', '_' or '.'"
     if name[0] in " ." or name[-1] in " .":
         return "it begins or ends with a dot or a space"
-    if name.casefold() in _RESERVED_ROLES:
+    if name.casefold() in roles.RESERVED:
         return "it is a role in every memory"
     if name.split(".", maxsplit=1)[0].rstrip().casefold() in _WINDOWS_DEVICES:
         return "it is a device name on Windows"

@@ -17,10 +17,11 @@ from agentmem.agent.steps import Run, RunReport
 from agentmem.agent.toolbox import Toolbox
 from agentmem.agent.window import Window
 from agentmem.conversation import Conversation
-from agentmem.entries import USER, storable
+from agentmem.entries import storable
 from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported, UsageError
 from agentmem.figures import counted
 from agentmem.memory.reader import now
+from agentmem.roles import USER
 from agentmem.tools import load
 from agentmem.workspace import Workspace
 

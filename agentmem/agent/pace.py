@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.entries import SYSTEM, USER, parse
+from agentmem.entries import parse
 from agentmem.errors import AgentMemError
+from agentmem.roles import is_user
 
 if TYPE_CHECKING:
     from agentmem.memory import Memory
@@ -52,13 +53,13 @@ def too_often(memory: Memory) -> bool:
         archives = [parse(memory.read_archive(name)[1]).entries for name in names]
     except AgentMemError:
         return False
-    made = next((entry.when for entry in archives[0] if entry.role == SYSTEM and entry.is_summary), None)
+    made = next((entry.when for entry in archives[0] if entry.is_summary), None)
     if made is None:
         return False
     told = {
         entry.stamp
         for entries in [*archives, memory.read().entries]
         for entry in entries
-        if entry.role == USER and entry.when > made
+        if is_user(entry.role) and entry.when > made
     }
     return len(told) <= _TURNS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from agentmem.errors import AgentMemError
+from agentmem.roles import tool_of
 from agentmem.tools import Tool
-from agentmem.turns import TOOL_ROLE
 from agentmem.wire import enclosed
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ class Recall:
 
         def wanted(entry: Entry) -> bool:
             # Results of tools may be shown shortened; but what a search found once only repeats the rest.
-            if entry.role.startswith(TOOL_ROLE):
-                return entry.role != f"{TOOL_ROLE}{TOOL_NAME})"
+            if (tool := tool_of(entry.role)) is not None:
+                return tool != TOOL_NAME
             return entry.stamp not in shown and not entry.is_summary
 
         return Search(memory.folder).find(query, limit=_HITS, wanted=wanted)

@@ -10,10 +10,10 @@ from agentmem.agent.bookkeeping import DoneMark, next_step
 from agentmem.agent.reply import Reply, as_they_come
 from agentmem.agent.toolbox import repeatable, role_of
 from agentmem.conversation import INTERRUPTED
-from agentmem.entries import USER
 from agentmem.errors import ContextOverflow, ToolsNotSupported
 from agentmem.interruptions import uninterrupted
 from agentmem.models.base import Request, Usage
+from agentmem.roles import USER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

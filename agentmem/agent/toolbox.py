@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agentmem.errors import ConfigurationError
 from agentmem.models.base import ToolSpec
+from agentmem.roles import tool_role
 from agentmem.tools import Tool, tool_from
-from agentmem.turns import TOOL_ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -125,4 +125,4 @@ def repeatable(call: ToolCall) -> ToolCall:
 
 def role_of(call: ToolCall) -> str:
     """Return the role under which a call's result is stored, whatever name the model made up."""
-    return f"{TOOL_ROLE}{call.name if call.name.replace('-', '_').isidentifier() else 'unknown'})"
+    return tool_role(call.name if call.name.replace("-", "_").isidentifier() else "unknown")

@@ -18,6 +18,7 @@ from agentmem.errors import (
     RequestTooLarge,
     StorageError,
 )
+from agentmem.models.catalog import FALLBACK_CONTEXT_LENGTH
 from agentmem.tokens import Estimator, Meter
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from agentmem.models.base import Model
     from agentmem.settings import Settings
 
-DEFAULT_CONTEXT_LENGTH = 8192
 _LEAST_REPLY = 64  # tokens a reply needs to be worth a request
 _REPLY_SHARE = 16  # a request leaves at least 1/16 of the window, up to _REPLY_TOKENS, for the reply
 _REPLY_TOKENS = 1024
@@ -80,7 +80,7 @@ class Window:
         self._useless = 0
         length = settings.context_length or model.context_length()
         if not length:
-            length = DEFAULT_CONTEXT_LENGTH
+            length = FALLBACK_CONTEXT_LENGTH
             notice(
                 f"the context length of {model.name} is unknown; taking {length} tokens (set it with "
                 "--context-length or context_length in agent.toml)"
@@ -336,7 +336,7 @@ class Window:
         # A context length that was set is the conversation's, not the summariser's.
         model = models.open_model(replace(self._settings, context_length=None), name)
         try:
-            yield model, model.context_length() or DEFAULT_CONTEXT_LENGTH
+            yield model, model.context_length() or FALLBACK_CONTEXT_LENGTH
         finally:
             model.close()
 

@@ -13,10 +13,10 @@ import typer
 from agentmem import forgetting, input_history, settings
 from agentmem.cli import options, output
 from agentmem.cli.forgotten import Outcome, preview, report
-from agentmem.entries import SUMMARY_MARK
 from agentmem.errors import AgentMemError, StorageError, UsageError
 from agentmem.memory import Memory
 from agentmem.memory.reader import now
+from agentmem.roles import marked
 from agentmem.settings import parse_duration
 from agentmem.workspace import Workspace
 
@@ -176,7 +176,7 @@ def _carry_out(outcome: Outcome, memory: Memory, choice: str, workspace: Path | 
             return _summary(outcome.agent, memory, workspace, entries)
 
         def stored(summary: Entry, text: str) -> Entry:
-            return memory.stored(summary.role, summary.stamp, f"{SUMMARY_MARK}\n\n{text}", summary.note)
+            return memory.stored(summary.role, summary.stamp, marked(text), summary.note)
 
         news, drop = forgetting.redone(plan, summarise, stored)
     gone = forgetting.carry_out(memory, plan, drop=drop, renewed=news)
@@ -197,7 +197,7 @@ def _summary(agent: str, memory: Memory, workspace: Path | None, entries: Sequen
     resolved = dataclasses.replace(settings.load(flags, agent_folder=memory.folder), tools=())
     with Agent(agent, workspace_dir=workspace, resolved=resolved, notice=output.notice) as opened:
         for entry in entries:
-            opened.short_memory.add(entry.role, entry.text, note=entry.note)
+            opened.short_memory.add(entry.role, entry.content, note=entry.note)
         output.notice(f"summarising what is left of {len(entries)} entries")
         try:
             return opened.compact(dry_run=True).summary

@@ -135,11 +135,8 @@ def select(memory: Memory, selection: Selection) -> Iterable[tuple[int, Entry]]:
 def rendered(number: int, entry: Entry) -> str:
     """Return an entry as plain text, safe for a terminal."""
     note = f"  ({entry.note})" if entry.note else ""
-    text = entry.text if not entry.aside.strip() else f"{entry.text}\n\n{entry.aside.strip()}"
     cut = "" if entry.terminated or entry.aside else "  (unfinished)"
-    return (
-        f"#{number}  {visible_line(entry.role)}  {entry.stamp}{visible_line(note)}{cut}\n{visible(text)}\n\n"
-    )
+    return f"#{number}  {visible_line(entry.role)}  {entry.stamp}{visible_line(note)}{cut}\n{visible(entry.content)}\n\n"
 
 
 def list_agents(workspace: Workspace, *, json: bool, exact: bool) -> None:

@@ -26,7 +26,7 @@ def weigh(chosen: Iterable[tuple[int, Entry]], agent: str, folder: Path, *, json
     except AgentMemError:
         model = ""
     estimator = Estimator(model)
-    counts = [(number, entry, estimator.count(entry.text) + MESSAGE_OVERHEAD) for number, entry in chosen]
+    counts = [(number, entry, estimator.count(entry.content) + MESSAGE_OVERHEAD) for number, entry in chosen]
     total = sum(tokens for _, _, tokens in counts)
     length = found.context_length or (catalog.context_length(model) if model else None)
     cost = catalog.cost(model, Usage(prompt_tokens=total)) if model and total else None

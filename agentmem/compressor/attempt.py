@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentmem.compressor.details import complete, covered, missing_lines
 from agentmem.compressor.extract import extract
 from agentmem.compressor.grounding import invented, without
-from agentmem.compressor.ledger import Ledger, collect, is_summary, previous_summary
+from agentmem.compressor.ledger import Ledger, collect, previous_summary
 from agentmem.compressor.report import Compaction
 from agentmem.compressor.split import split
 from agentmem.errors import AgentMemError, CompactionFailed, ContextOverflow, ModelError, NothingToCompact
@@ -122,7 +122,7 @@ class Attempt:
         if not head:
             raise NothingToCompact("nothing to compact: all there is stays word for word")
         forced = summary is not None or self.focus or self.limits.capacity is not None
-        if not forced and self.conversation.memory and all(is_summary(turn) for turn in head):
+        if not forced and self.conversation.memory and all(turn.is_summary for turn in head):
             raise NothingToCompact(
                 "nothing to compact: nothing was said since the last compaction that may go"
             )
@@ -193,7 +193,7 @@ class Attempt:
         )
 
     def _draft(self, head: list[Turn], budget: int) -> Draft:
-        said = [render(turn) for turn in head if not is_summary(turn)]
+        said = [render(turn) for turn in head if not turn.is_summary]
         try:
             return self.summariser.draft(previous_summary(head), said, self.focus, budget)
         except ContextOverflow as overflow:

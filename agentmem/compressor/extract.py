@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentmem.compressor.facts import clipped
-from agentmem.compressor.ledger import is_summary, prose_of
-from agentmem.entries import SUMMARY_MARK, USER
+from agentmem.compressor.ledger import previous_summary, prose_of
+from agentmem.roles import is_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,20 +20,15 @@ _LINE = 240  # characters of a line
 def extract(turns: Sequence[Turn], budget: int, count: Callable[[str], int]) -> str:
     """Return the summary before and the newest lines of a record, labelled, within a budget of tokens."""
     budget -= count(LABEL)
-    earlier = [turn for turn in turns if is_summary(turn)]
-    before = _first_lines(
-        prose_of(earlier[-1].content.removeprefix(SUMMARY_MARK).strip()) if earlier else "",
-        budget // 2,
-        count,
-    )
+    before = _first_lines(prose_of(previous_summary(turns)), budget // 2, count)
     budget -= count(before) if before else 0
-    said = [turn for turn in turns if not is_summary(turn)]
+    said = [turn for turn in turns if not turn.is_summary]
     chosen: dict[int, str] = {}
     # What the user asked comes before what was answered; the newest of each first.
     for user in (True, False):
         for number in range(len(said) - 1, -1, -1):
             turn = said[number]
-            if (turn.role == USER) is not user:
+            if is_user(turn.role) is not user:
                 continue
             line = f"{turn.role}: {clipped(' '.join(turn.content[: 4 * _LINE].split()), 0, _LINE)}"
             cost = count(line) + 1

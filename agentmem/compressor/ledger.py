@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.compressor.facts import Fact, context, facts, folded
 from agentmem.compressor.words import names, rules
-from agentmem.entries import SUMMARY_MARK, SYSTEM, USER
+from agentmem.roles import is_user, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -94,14 +94,9 @@ class Ledger:
 def previous_summary(turns: Sequence[Turn]) -> str:
     """Return the text of the newest summary among turns, without its mark, or ""."""
     for turn in reversed(turns):
-        if is_summary(turn):
-            return turn.content.removeprefix(SUMMARY_MARK).strip()
+        if turn.is_summary:
+            return unmarked(turn.content)
     return ""
-
-
-def is_summary(turn: Turn) -> bool:
-    """Whether a compaction, or a person in its place, wrote a turn."""
-    return turn.role == SYSTEM and turn.content.startswith(SUMMARY_MARK)
 
 
 def prose_of(summary: str) -> str:
@@ -182,11 +177,11 @@ def collect(turns: Sequence[Turn]) -> Ledger:
     collector = _Collector()
     left_out = unread = 0
     for number, turn in enumerate(turns):
-        if is_summary(turn):
-            more, tokens = _take_over(turn.content.removeprefix(SUMMARY_MARK).strip(), collector, number)
+        if turn.is_summary:
+            more, tokens = _take_over(unmarked(turn.content), collector, number)
             left_out, unread = left_out + more, unread + tokens
             continue
-        by_user = turn.role == USER
+        by_user = is_user(turn.role)
         if by_user:
             collector.rules(turn.content, number, typed=len(turn.content) <= _TYPED)
         collector.read(turn.content, number, by_user=by_user)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.entries import USER
+from agentmem.roles import is_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,12 +38,7 @@ def split(
         tokens += count(turn) if start != at else 0
         if tokens > keep_tokens:
             break
-        if turn.role == USER or (start > at and not _is_result(turn)):
+        if is_user(turn.role) or (start > at and not turn.is_result):
             best = start
     head = [turn for index, turn in enumerate(turns[:best]) if index != at]
     return head, [*turns[at : at + 1], *turns[best:]] if at < best else list(turns[best:])
-
-
-def _is_result(turn: Turn) -> bool:
-    # A result read from MEMORY.md has lost its call's id, not its role.
-    return bool(turn.tool_call_id) or turn.role.startswith("Tool (")

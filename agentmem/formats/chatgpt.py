@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.entries import USER
 from agentmem.formats.imported import Left, Taken, Timeline, branch, plain, tool_role
 from agentmem.formats.source import Node
+from agentmem.roles import USER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,18 +1,14 @@
-"""What an export is made of, and how texts are made fit for it."""
+"""What an export is made of."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.entries import SYSTEM, USER
+from agentmem.roles import SYSTEM, is_user, tool_of
 
 if TYPE_CHECKING:
     from agentmem.entries import Entry
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_TOOL = re.compile(r"Tool \((?P<name>.*)\)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -36,15 +32,14 @@ class Exported:
     @property
     def tool(self) -> str | None:
         """The tool's name when this is a tool's result."""
-        found = _TOOL.fullmatch(self.role)
-        return found["name"] if found else None
+        return tool_of(self.role)
 
     @property
     def kind(self) -> str:
         """Who speaks: `user`, `assistant`, `tool` or `system`."""
         if self.tool is not None:
             return "tool"
-        return {USER: "user", SYSTEM: "system"}.get(self.role, "assistant")
+        return "user" if is_user(self.role) else "system" if self.role == SYSTEM else "assistant"
 
 
 def exported(entry: Entry, source: str = "") -> Exported:
@@ -55,8 +50,3 @@ def exported(entry: Entry, source: str = "") -> Exported:
         source: the archive's name, or "" for MEMORY.md.
     """
     return Exported(entry.role, entry.stamp, entry.text, entry.note, source)
-
-
-def encodable(text: str) -> str:
-    """Return text that UTF-8 can carry: each lone surrogate as U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agentmem.entries import format_stamp
+from agentmem import roles
+from agentmem.entries import TICK, format_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from agentmem.formats.source import Node
 
-_TICK = timedelta(microseconds=1)
 _NOTE_LENGTH = 120
 
 
@@ -66,13 +65,13 @@ class Timeline:
         """Return the moment a node says, or the next one when it says none or an earlier one."""
         when = node.when() if node is not None and node.value is not None else self._next
         when = max(when, self._next)
-        self._next = when + _TICK
+        self._next = when + TICK
         return format_stamp(when)
 
 
 def tool_role(name: str) -> str:
     """Return the role of a tool's results."""
-    return f"Tool ({plain(name) or 'unknown'})"
+    return roles.tool_role(plain(name) or "unknown")
 
 
 def plain(text: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agentmem.entries import USER
 from agentmem.formats.imported import Left, Taken, Timeline, plain, tool_role
 from agentmem.formats.jsonl import dump
+from agentmem.roles import USER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentmem.entries import header_field, make_entry, parse_pieces
-from agentmem.formats.exported import encodable
+from agentmem.entries import header_field, make_entry, parse_pieces, storable
 from agentmem.formats.imported import Left, Taken, plain
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def write(entries: Iterable[Exported], agent: str) -> Iterator[str]:
         # A heading somebody typed may hold what `make_entry` refuses in one of its own.
         role = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in entry.role.strip())
         note = plain(entry.note)
-        yield make_entry(role, encodable(entry.stamp), entry.text, note).raw.decode("utf-8", "replace")
+        yield make_entry(role, storable(entry.stamp), entry.text, note).raw.decode("utf-8", "replace")
 
 
 def recognises(beginning: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.formats.exported import encodable
+from agentmem.entries import storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,5 +17,5 @@ def write(entries: Iterable[Exported], agent: str) -> Iterator[str]:
     del agent
     between = ""
     for entry in entries:
-        yield encodable(f"{between}[{entry.stamp}] {entry.role}: {entry.text}\n")
+        yield storable(f"{between}[{entry.stamp}] {entry.role}: {entry.text}\n")
         between = "\n"

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentmem.entries import (
-    SUMMARY_MARK,
-    SYSTEM,
     Entry,
     closing,
     format_stamp,
@@ -23,6 +21,7 @@ from agentmem.entries import (
 from agentmem.errors import MemoryChanged, NotFound
 from agentmem.memory.archives import add_archive, list_archives, pick_archive
 from agentmem.memory.reading import digest
+from agentmem.roles import SYSTEM, marked
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def fold(folder: Folder, snapshot: Snapshot, summary: str, kept: Iterable[Entry]
     header = make_header(
         header_field(old.header, "Conversation"), format_stamp(when), f"{ARCHIVE_FOLDER}/{archive}"
     )
-    entry = make_entry(SYSTEM, format_stamp(when), f"{SUMMARY_MARK}\n\n{summary}", f"{SUMMARY_NOTE}{archive}")
+    entry = make_entry(SYSTEM, format_stamp(when), marked(summary), f"{SUMMARY_NOTE}{archive}")
     pieces = [header, entry.raw, *_closed([each.raw for each in kept]), content[snapshot.size :]]
     folder.replace(MEMORY_FILE, pieces)
     new = b"".join(pieces)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from agentmem.durable import Folder, close, sync, write_all, writing
-from agentmem.entries import format_stamp, make_entry, make_header, parse, storable
+from agentmem.entries import TICK, format_stamp, make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError, MemoryUnreadable
 from agentmem.locking import COMPACTION_LOCK
 from agentmem.memory import joining, removal, rewriting
@@ -22,12 +21,11 @@ from agentmem.workspace import ARCHIVE_FOLDER, DELETED_PREFIX, MEMORY_FILE, PRIV
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from agentmem.entries import Entry
     from agentmem.memory.reading import Snapshot
-
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def _add(fd: int, size: int, block: bytes) -> None:
@@ -339,5 +337,5 @@ class Memory(MemoryReader):
         if may_be_taken:
             taken = {entry.when for content in self._contents(folder) for entry in parse(content).entries}
             while when in taken:
-                when += _MICROSECOND
+                when += TICK
         return when

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from agentmem import forgetting, input_history
 from agentmem.display import visible_line
-from agentmem.entries import USER, parse
+from agentmem.entries import parse
 from agentmem.errors import AgentMemError, NotFound, UsageError
 from agentmem.figures import counted
 from agentmem.repl import views
+from agentmem.roles import is_user
 from agentmem.selection import Selection, any_of
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def last_exchange(chat: Chat) -> list[Entry]:
     """
     memory_of(chat)
     record = chat.agent.short_memory.record
-    start = max((at for at, turn in enumerate(record) if turn.role == USER), default=None)
+    start = max((at for at, turn in enumerate(record) if is_user(turn.role)), default=None)
     entries = [] if start is None else [turn.entry for turn in record[start:] if turn.entry]
     if not entries:
         raise NotFound("nothing was said yet")

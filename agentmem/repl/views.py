@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentmem.display import visible, visible_line
 from agentmem.figures import counted
 from agentmem.repl.bar import short
+from agentmem.roles import is_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,14 +55,13 @@ def entry_rows(
         width: cells of a row.
         now: says how long ago it was, instead of its exact time.
     """
-    style = {"User": YOU, agent: AGENT}.get(entry.role, OTHER)
+    style = AGENT if entry.role == agent else YOU if is_user(entry.role) else OTHER
     note = f" ({entry.note})" if entry.note else ""
     when = ago(entry.when, now) if now else entry.stamp
     heading = ((style, visible_line(entry.role)), (DIM, f"  #{number} · {when}{visible_line(note)}"))
-    text = f"{entry.text}\n\n{entry.aside.strip()}" if entry.aside.strip() else entry.text
     from agentmem.repl.flow import drawn
 
-    return [heading, *drawn(canvas, visible(text), width)]
+    return [heading, *drawn(canvas, visible(entry.content), width)]
 
 
 def tokens_rows(meter: Meter, threshold: float | None, usage: Usage) -> list[Line]:

@@ -199,7 +199,7 @@ def _insert(
     last = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0]
     rows, words = [], []
     for number, (key, entry) in enumerate(entries, last + 1):
-        text = f"{entry.text}\n{entry.aside}" if entry.aside else entry.text
+        text = entry.content
         said = (carried(entry.stamp), carried(entry.role), entry.when.timestamp())
         rows.append((number, key, file, entry.start, len(entry.raw), *said))
         words.append((number, broken(text), broken(f"{entry.role} {entry.note}"), parts.take(text)))

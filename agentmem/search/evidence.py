@@ -79,7 +79,7 @@ class Evidence:
 
     def factor(self, query: Query, entry: Entry) -> float:
         """Return what the letters themselves say; 0 when an entry was found by mistake."""
-        text = f"{entry.role} {entry.note}\n{entry.text}\n{entry.aside}".casefold()
+        text = f"{entry.role} {entry.note}\n{entry.content}".casefold()
         literal = {term: term.text.casefold() in text for term in query.terms}
         if not any(literal.values()) and not any(term.match for term in query.terms):
             return 0.0

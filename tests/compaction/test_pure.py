@@ -13,7 +13,7 @@ from agentmem.compressor.grounding import invented, without
 from agentmem.compressor.prompts import block
 from agentmem.compressor.split import split
 from agentmem.conversation import Turn
-from agentmem.entries import SUMMARY_MARK
+from agentmem.roles import SUMMARY_MARK
 
 
 def count(text: str) -> int:

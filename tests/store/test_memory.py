@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from agentmem.entries import SUMMARY_MARK, TERMINATOR, Entry, parse
+from agentmem.entries import TERMINATOR, Entry, parse
 from agentmem.errors import MemoryChanged, NotFound
 from agentmem.memory import Memory
+from agentmem.roles import SUMMARY_MARK
 from tests.store.test_entries import built, files, notes, roles, texts
 
 if TYPE_CHECKING:
