@@ -54,6 +54,11 @@ def test_only_the_users_rules_count() -> None:
     assert words(("Ada", "you must never do that"), ("Tool (sh)", "must not be empty")) == []
 
 
+def test_what_swarms_calls_human_is_the_user() -> None:
+    (rule,) = collect(turns(("Human", "never call me"))).details
+    assert (rule.fact.kind, rule.by_user) == ("rule", True)
+
+
 def test_what_is_pasted_does_not_crowd_out_what_is_typed() -> None:
     ranked = words(("User", "never call me"), ("User", "it must be blue. " * 200))
     assert ranked[0] == "never call me"

@@ -40,7 +40,8 @@ def test_parts_do_not_change_when_the_record_grows(said: list[str], more: list[s
     assert before[:-1] == after[: max(0, len(before) - 1)]
 
 
-roles = st.sampled_from(["User", "Ada", "Tool (sh)"])
+USERS = ("User", "Human")
+roles = st.sampled_from([*USERS, "Ada", "Tool (sh)"])
 talks = st.lists(st.tuples(roles, st.text("abc", max_size=40)), max_size=20).map(
     lambda said: [Turn(role, text, str(number)) for number, (role, text) in enumerate(said)]
 )
@@ -51,7 +52,7 @@ def test_split_keeps_whole_exchanges_within_the_tokens_allowed(turns: list[Turn]
     head, kept = split(turns, keep, size)
     assert head + kept == turns
     assert sum(map(size, kept)) <= keep
-    assert not kept or kept[0].role == "User"
+    assert not kept or kept[0].role in USERS
 
 
 @given(talks.filter(bool), st.integers(0, 60), st.data())
@@ -64,7 +65,7 @@ def test_the_pending_message_is_never_summarised(turns: list[Turn], keep: int, d
 
 @given(talks, st.integers(0, 60), st.data())
 def test_a_result_is_never_parted_from_its_call(turns: list[Turn], keep: int, data: st.DataObject) -> None:
-    asked = [turn for turn in turns if turn.role == "User"]
+    asked = [turn for turn in turns if turn.role in USERS]
     pending = data.draw(st.sampled_from(asked)) if asked else None
     head, kept = split(turns, keep, size, pending)
     if head and pending in kept and turns.index(head[-1]) > turns.index(pending):

@@ -84,6 +84,23 @@ def test_undo_takes_the_last_exchange_back(chat: Chat, provider: Provider, memor
     assert "second question" not in provider.asked[-1].text
 
 
+def test_undo_takes_what_swarms_calls_human_back(
+    chat: Chat, provider: Provider, memory: Memory, workspace: Path
+) -> None:
+    folder = workspace / "agents" / "Ada"
+    folder.mkdir(parents=True)
+    entries = [("Human", "first question"), ("Ada", "one"), ("Human", "second question"), ("Ada", "two")]
+    written = (
+        f"### {role} — 2026-04-20T18:33:{second:02}\n\n{text}\n\n---\n\n"
+        for second, (role, text) in enumerate(entries)
+    )
+    (folder / "MEMORY.md").write_text("".join(written), encoding="utf-8")
+    say(chat(), "/undo", "took back 2 entries: second question")
+    assert "second question" not in memory()
+    assert "first question" in memory()
+    assert provider.asked == []
+
+
 def test_retry_asks_for_another_reply(chat: Chat, provider: Provider, memory: Memory) -> None:
     provider.answers += ["bad reply", "good reply"]
     terminal = chat()

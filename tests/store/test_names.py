@@ -32,6 +32,7 @@ BAD = {
     "ends with a space": "x ",
     "role": "User",
     "role in another case": "sYSTEM",
+    "role of swarms": "Human",
     "device": "CON",
     "device with an ending": "nul.txt",
     "long": "x" * 300,
