@@ -7,7 +7,6 @@ module of the core that reads the environment.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
 import re
 import sys
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import platformdirs
 
-from agentmem import approvals
+from agentmem import approvals, spelling
 from agentmem.errors import AgentMemError, ConfigurationError, UsageError
 from agentmem.workspace import AGENT_SETTINGS
 
@@ -26,12 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PREFIX = "AGENTMEM_"
+_OTHER_VARIABLES = frozenset({"AGENTMEM_DEBUG"})
 Loops = int | Literal["auto"]
 
-_TRUE = frozenset({"1", "true", "yes", "on"})
-_FALSE = frozenset({"0", "false", "no", "off"})
+_TRUE = ("true", "yes", "on", "1")
+_FALSE = ("false", "no", "off", "0")
 # An empty flag for these is a shell variable that was not set, not a wish.
 _NEVER_EMPTY = frozenset({"model", "api_base", "summarizer_model"})
+_RECALLS = ("tool", "auto", "off")
+_LOCKS = ("file", "none")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -44,7 +46,7 @@ def _text(value: object) -> str:
 def _flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.strip().casefold() in _TRUE | _FALSE:
+    if isinstance(value, str) and value.strip().casefold() in _TRUE + _FALSE:
         return value.strip().casefold() in _TRUE
     raise ValueError("true or false is wanted")
 
@@ -98,7 +100,7 @@ def _one_of(*words: str) -> Callable[[object], str]:
     def convert(value: object) -> str:
         if value in words:
             return str(value)
-        raise ValueError(f"one of {', '.join(words)} is wanted")
+        raise ValueError(f"one of {', '.join(filter(None, words))} is wanted")
 
     return convert
 
@@ -120,10 +122,17 @@ def _setting(
     convert: Callable[[object], Any],
     explanation: str,
     *,
+    words: tuple[str, ...] = (),
     variables: tuple[str, ...] = (),
     runs_code: bool = False,
 ) -> Any:
-    metadata = {"convert": convert, "help": explanation, "variables": variables, "runs_code": runs_code}
+    metadata = {
+        "convert": convert,
+        "help": explanation,
+        "words": words or (_TRUE + _FALSE if convert is _flag else ()),
+        "variables": variables,
+        "runs_code": runs_code,
+    }
     return field(default=default, metadata=metadata)
 
 
@@ -190,9 +199,14 @@ class Settings:
         None, parse_duration, "delete archives older than this, such as 90d; never when not set"
     )
     recall: str = _setting(
-        "", _one_of("", "tool", "auto", "off"), "how the agent reaches archived talk: tool, auto or off"
+        "",
+        _one_of("", *_RECALLS),
+        "how the agent reaches archived talk: tool, auto or off; by the model when not set",
+        words=_RECALLS,
     )
-    max_loops: Loops = _setting(1, _loops, "model calls a task may take, or auto: until no tool is wanted")
+    max_loops: Loops = _setting(
+        1, _loops, "model calls a task may take, or auto: until no tool is wanted", words=("auto",)
+    )
     tools: tuple[str, ...] = _setting(
         (), _texts, "Python functions the model may call, each MODULE:FUNCTION", runs_code=True
     )
@@ -204,8 +218,9 @@ class Settings:
     )
     lock: str = _setting(
         "file",
-        _one_of("file", "none"),
+        _one_of(*_LOCKS),
         "how processes keep out of each other's way: file, or none where the file system has no locks",
+        words=_LOCKS,
     )
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     unapproved: tuple[Unapproved, ...] = field(default=(), repr=False)
@@ -218,13 +233,20 @@ class Settings:
 TABLE: dict[str, dataclasses.Field[Any]] = {
     each.name: each for each in dataclasses.fields(Settings) if each.metadata
 }
-"""The settings by name; `metadata` has `help`, `convert`, `variables` and `runs_code`."""
+"""The settings by name; `metadata` has `help`, `convert`, `words`, `variables` and `runs_code`."""
 
 
 def workspace_root(given: str | Path | None = None) -> Path:
     """Return the workspace folder: as given, `WORKSPACE_DIR`, or the user's data folder."""
     chosen = given or os.environ.get("WORKSPACE_DIR")
     return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_data_path("agentmem")
+
+
+def misspelt() -> dict[str, str]:
+    """Return the variables in the environment that look like settings and are none, with the nearest one that is."""
+    known = {PREFIX + name.upper() for name in TABLE}
+    strange = {name for name in os.environ if name.startswith(PREFIX)} - known - _OTHER_VARIABLES
+    return {name: spelling.nearest(name, known) for name in sorted(strange)}
 
 
 def config_path() -> Path:
@@ -328,8 +350,7 @@ def _parsed(path: Path, content: bytes) -> dict[str, object]:
     except ValueError as error:
         raise ConfigurationError(f"{path} is not valid TOML: {error}") from error
     for name in table.keys() - TABLE.keys():
-        near = difflib.get_close_matches(name, TABLE, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = spelling.hint(name, TABLE) or f"; there are {', '.join(TABLE)}"
         raise ConfigurationError(f"{path}: unknown key {name!r}{hint}")
     return {name: _converted(name, value, str(path), ConfigurationError) for name, value in table.items()}
 
@@ -338,5 +359,6 @@ def _converted(name: str, value: object, where: str, error: type[AgentMemError])
     try:
         return TABLE[name].metadata["convert"](value)
     except ValueError as wrong:
-        label = where if where.startswith("--") else f"{where}: {name}"
-        raise error(f"{label}: {wrong}, not {value!r}") from None
+        label = f"{where}: {name}" if where.endswith(".toml") else where
+        near = spelling.hint(value, TABLE[name].metadata["words"])
+        raise error(f"{label}: {wrong}, not {value!r}{near}") from None

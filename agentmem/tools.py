@@ -7,7 +7,6 @@ function is turned into a tool or called. A `Tool` built by hand costs neither u
 from __future__ import annotations
 
 import contextvars
-import difflib
 import importlib
 import inspect
 import json
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ForwardRef, get_origin
 
+from agentmem import spelling
 from agentmem.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -139,8 +139,7 @@ def load(reference: str) -> Tool:
         ) from error
     for attribute in path.split("."):
         if not hasattr(found, attribute):
-            near = difflib.get_close_matches(attribute, dir(found), 1)
-            hint = f", did you mean {near[0]}?" if near else ""
+            hint = spelling.hint(attribute, dir(found))
             raise ConfigurationError(f"tool {reference!r}: there is no {attribute} in {module_name}{hint}")
         found = getattr(found, attribute)
     if not (isinstance(found, Tool) or callable(found)):

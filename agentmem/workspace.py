@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import shlex
 import stat
@@ -10,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem import roles
+from agentmem import roles, spelling
 from agentmem.errors import InvalidAgentName, MemoryUnreadable, MemoryUnwritable, NotFound
 
 if TYPE_CHECKING:
@@ -141,9 +140,8 @@ class Workspace:
         names = self.names()
         if name in names:
             return folder
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise NotFound(f"no agent {name!r} in {self.agents}{hint}")
+        hint = spelling.hint(name, names) or "; `agentmem show` lists them"
+        raise NotFound(f"no agent {name!r} in {self.agents}{hint if names else ', which has none yet'}")
 
     def names(self) -> list[str]:
         """List the agents, sorted; folders whose name no agent may have are left out.

@@ -130,6 +130,11 @@ def source(shell: str) -> str:
         ("agentmem show A", "agentmem show Ada"),
         ("agentmem show Gr", "agentmem show Grace\\ Hopper"),
         ("agentmem archives Ada hist", "agentmem archives Ada history_2026-04-20_14-30-45.md"),
+        (
+            "agentmem forget Ada --archive hist",
+            "agentmem forget Ada --archive history_2026-04-20_14-30-45.md",
+        ),
+        ("agentmem export Ada --format mark", "agentmem export Ada --format markdown"),
         ("agentmem chat Ada --no-str", "agentmem chat Ada --no-stream"),
         ("agentmem chat Ada --model loca", "agentmem chat Ada --model local"),
     ],

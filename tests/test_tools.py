@@ -434,7 +434,7 @@ def test_a_tool_is_loaded_from_an_installed_module() -> None:
         ("broken:f", "cannot import broken: ZeroDivisionError"),
         ("leaving:f", "cannot import leaving: SystemExit: 3"),
         (".relative:f", "cannot import .relative"),
-        ("math:sqr", "no sqr in math, did you mean sqrt?"),
+        ("math:sqr", "no sqr in math; did you mean 'sqrt'?"),
         ("math:pi", "pi is a float, not a function"),
         ("json:dumps", r"\*\*kw"),
     ],

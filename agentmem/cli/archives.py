@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -10,10 +12,10 @@ from agentmem import figures
 from agentmem.cli import options, output, purge, screen
 from agentmem.cli.show import rendered
 from agentmem.entries import parse
-from agentmem.errors import AgentMemError
+from agentmem.errors import AgentMemError, UsageError
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object
-from agentmem.memory import history
+from agentmem.memory import Memory, history
 from agentmem.memory.history import Chapter
 
 
@@ -42,22 +44,18 @@ def archives(
 ) -> None:
     """List the archives of AGENT, or print one."""
     output.end_quietly_on_closed_pipe()
+    _check(agent, archive, {"--restore": restore, "--raw": raw}, verify=verify, json=json)
     memory = options.existing_memory(agent, workspace)
     if archive is None:
         if verify:
             _verify(agent, history.verify(memory), json=json)
             return
-        if restore:
-            raise typer.BadParameter("--restore needs the ARCHIVE to restore", param_hint="ARCHIVE")
         _list(agent, history.chapters(memory), json=json, exact=exact)
         purge.warn(agent, memory.folder, memory.archives())
         return
     found, content = memory.read_archive(archive)
     if restore:
-        command = f"agentmem archives {agent!r} {found.name} --restore --yes"
-        if yes or output.confirm(f"put {found.name} back as {agent}'s memory?", command):
-            kept = memory.restore(found.name)
-            output.notice(f"restored {found.name}; the memory before it is archive/{kept}")
+        _restore(agent, memory, found.name, yes=yes, json=json)
     elif raw:
         output.write_bytes(content)
     elif json:
@@ -68,6 +66,32 @@ def archives(
     else:
         for number, entry in enumerate(parse(content).entries, 1):
             output.write(rendered(number, entry))
+
+
+def _check(agent: str, archive: str | None, ways: Mapping[str, object], *, verify: bool, json: bool) -> None:
+    """Refuse options that would be ignored.
+
+    Raises:
+        UsageError: they do not go together, or without an ARCHIVE.
+    """
+    wanted = options.given(ways)
+    if verify:
+        options.refuse_beside("--verify", "checks every archive", {"the ARCHIVE": archive, **ways})
+    if ways["--raw"]:
+        options.refuse_beside("--raw", "prints bytes", {**ways, "--raw": None, "--json": json})
+    if wanted and archive is None:
+        where = f"a name that `agentmem archives {shlex.quote(agent)}` lists, or latest"
+        raise UsageError(f"{wanted[0]} needs an ARCHIVE: {where}")
+
+
+def _restore(agent: str, memory: Memory, name: str, *, yes: bool, json: bool) -> None:
+    command = f"agentmem archives {shlex.quote(agent)} {name} --restore --yes"
+    wanted = yes or output.confirm(f"put {name} back as {agent}'s memory?", command)
+    kept = memory.restore(name) if wanted else ""
+    if json:
+        output.write_json({"agent": agent, "restored": name if wanted else None, "archive": kept or None})
+    done = f"restored {name}; the memory before it is archive/{kept}"
+    output.notice(done if wanted else "nothing was changed")
 
 
 def _verify(agent: str, found: dict[str, list[str]], *, json: bool) -> None:

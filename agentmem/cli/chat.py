@@ -139,7 +139,7 @@ def chat(
     ] = False,
     no_stream: Annotated[bool, typer.Option("--no-stream", help="Print the reply when it is whole.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="No colour, no Markdown rendering, no bar.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on stderr.")] = False,
+    quiet: options.Quiet = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
@@ -169,7 +169,7 @@ def chat(
         "timeout": timeout,
     }
     resolved = approval.load(flags, folder, yes=yes)
-    tell = _silent if quiet else output.notice
+    tell = output.teller(quiet=quiet)
     if save:
         _save(folder, {name: getattr(resolved, name) for name in flags if flags[name] is not None}, tell)
 
@@ -192,7 +192,9 @@ def chat(
 
     words = " ".join(task or [])
     conversation = not (words or retry) and sys.stdin.isatty()
-    said = "" if retry or conversation else _task(task or [], optional=save)
+    if conversation and json:
+        raise UsageError("--json prints one reply: give a TASK, or pipe it in")
+    said = "" if retry or conversation else _task(task or [], optional=save and not json)
     if not (said or retry or conversation):
         return
     kept = agreement.may_keep(agent, folder, resolved, quiet=quiet)
@@ -234,10 +236,6 @@ def _save(folder: Path, given: Mapping[str, object], tell: Callable[[str], None]
         raise UsageError("nothing to save: give the options to keep, such as --model or --system")
     path = agent_toml.save(folder, given)
     tell(f"saved {', '.join(given)} in {output.shell_path(path)}")
-
-
-def _silent(_message: str) -> None:
-    """Say nothing."""
 
 
 def _task(words: list[str], *, optional: bool) -> str:

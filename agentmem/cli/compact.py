@@ -81,17 +81,23 @@ def compact(
     api_base: options.ApiBase = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the last compaction back.")] = False,
     dry_run: options.DryRun = False,
+    quiet: options.Quiet = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
     """Summarise the memory of AGENT now; the raw log goes to the archive."""
-    if undo and (summary is not None or focus or dry_run):
-        raise UsageError("--undo takes the last compaction back, and goes with no option of a new one")
+    by_model = {"--focus": focus, "--temperature": temperature, "--max-tokens": max_tokens}
+    if summary is not None:
+        options.refuse_beside("--summary", "takes the model's place", by_model)
+    tell = output.teller(quiet=quiet)
     if undo:
+        new = {"--summary": summary, "--keep-tokens": keep_tokens, "--context-length": context_length}
+        rest = {**new, **by_model, "--model": model, "--api-base": api_base, "--dry-run": dry_run}
+        options.refuse_beside("--undo", "takes the last compaction back", rest)
         archive = options.existing_memory(agent, workspace).undo()
         if json:
             output.write_json({"agent": agent, "restored": archive})
-        output.notice(f"the memory is again as in archive/{archive}, followed by what came after")
+        tell(f"the memory is again as in archive/{archive}, followed by what came after")
         return
     folder = options.existing_folder(agent, workspace)
     text = output.read_argument(summary) if summary is not None else None
@@ -117,14 +123,18 @@ def compact(
         workspace_dir=workspace,
         resolved=resolved,
         model=_model(resolved, needed=text is None),
-        notice=output.notice,
+        notice=tell,
     ) as opened:
-        report = opened.compact(focus=focus, summary=text, dry_run=dry_run, progress=_progress)
+
+        def progress(part: int, parts: int) -> None:
+            tell(f"summarising: part {part} of {parts}" if parts > 1 else "summarising")
+
+        report = opened.compact(focus=focus, summary=text, dry_run=dry_run, progress=progress)
     if json:
         output.write_json({"agent": agent, **_as_json(report)})
     elif dry_run:
         output.write_text(f"{report.summary}\n")
-    output.notice(report.line)
+    tell(report.line)
 
 
 def _as_json(report: Compaction) -> dict[str, object]:
@@ -177,7 +187,3 @@ class _NoModel:
 
     def close(self) -> None:
         """Have nothing to let go of."""
-
-
-def _progress(part: int, parts: int) -> None:
-    output.notice(f"summarising: part {part} of {parts}" if parts > 1 else "summarising")

@@ -67,6 +67,8 @@ def doctor(
         output.write(_sources(resolved))
         if answer:
             output.write(f"model: {answer['says']}\n")
+    for name, near in settings.misspelt().items():
+        output.notice(f"{name} is no setting{f'; did you mean {near}?' if near else ''}")
     left = sum(case.finding.grave and not case.fixed for case in cases) + bool(answer and not answer["ok"])
     output.notice(_verdict(names, cases, left))
     if left:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,14 @@ from agentmem.formats.registry import EXPORTS
 def export(
     agent: options.AgentName,
     format_: Annotated[
-        str, typer.Option("--format", "-f", metavar="|".join(EXPORTS), help="What to write.")
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="|".join(EXPORTS),
+            help="What to write.",
+            autocompletion=lambda incomplete: [each for each in EXPORTS if each.startswith(incomplete)],
+        ),
     ] = "markdown",
     target: Annotated[
         Path | None,
@@ -32,17 +38,17 @@ def export(
     before: options.Before = None,
     role: options.Role = None,
     grep: options.Grep = None,
+    quiet: options.Quiet = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
     """Write the memory of AGENT in another format."""
     output.end_quietly_on_closed_pipe()
-    if format_ not in EXPORTS:
-        near = get_close_matches(format_, EXPORTS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UsageError(f"no format {format_!r}; {hint}there are {', '.join(EXPORTS)}")
+    options.check_word("--format", format_, EXPORTS)
     memory = options.existing_memory(agent, workspace)
     selection = options.selection(last=last, since=since, before=before, role=role, grep=grep)
     pieces = EXPORTS[format_](selected(memory, selection, archives=archives), agent)
+    if role and (unheard := options.unheard(role, memory)):
+        output.notice(f"no entry is like that{unheard}")
     if target is None:
         for piece in pieces:
             output.write_text(piece)
@@ -50,4 +56,4 @@ def export(
     if target.resolve().is_relative_to(memory.folder.resolve()):
         raise UsageError(f"{target} is in {agent}'s own folder; write the export somewhere else")
     write_file(target, pieces, force=force)
-    output.notice(f"wrote {target}")
+    output.teller(quiet=quiet)(f"wrote {target}")

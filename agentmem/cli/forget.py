@@ -13,7 +13,8 @@ import typer
 from agentmem import forgetting, input_history, settings
 from agentmem.cli import options, output
 from agentmem.cli.forgotten import Outcome, preview, report
-from agentmem.errors import AgentMemError, StorageError, UsageError
+from agentmem.errors import AgentMemError, NotFound, StorageError, UsageError
+from agentmem.figures import counted
 from agentmem.memory import Memory
 from agentmem.memory.reader import now
 from agentmem.roles import marked
@@ -21,7 +22,7 @@ from agentmem.settings import parse_duration
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from agentmem.entries import Entry
@@ -84,6 +85,7 @@ def forget(
     ] = None,
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
+    quiet: options.Quiet = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
@@ -102,20 +104,25 @@ def forget(
     _check(given, everything=everything, summaries=summaries)
     Memory.sweep_deleted(Workspace(settings.workspace_root(workspace)).agents)
     memory = options.existing_memory(agent, workspace)
+    tell = output.teller(quiet=quiet)
     if everything:
-        _forget_agent(agent, memory, dry_run=dry_run, yes=yes, json=json)
+        _forget_agent(agent, memory, tell, dry_run=dry_run, yes=yes, json=json)
         return
     selection = options.selection(last=last, since=since, before=before, role=role, grep=regex, match=match)
     if older_than:
         limit = _moment(older_than)
         selection = dataclasses.replace(selection, before=min(selection.before or limit, limit))
     wanted = forgetting.Wanted(tuple(entry or ()), selection, tuple(archive or ()))
-    plan = forgetting.plan(memory, wanted, input_history.load(memory.folder))
-    preview(plan)
+    try:
+        plan = forgetting.plan(memory, wanted, input_history.load(memory.folder))
+    except NotFound as error:
+        raise NotFound(f"{error}{options.unheard(role, memory)}") from None
+    if not (quiet and (yes or dry_run)):
+        preview(plan)
     outcome = Outcome(agent, plan)
     if not dry_run and (yes or output.confirm("forget these for good?", _command(plan, summaries))):
         outcome = _carry_out(outcome, memory, _choice(plan, summaries), workspace)
-    report(outcome, json=json)
+    report(outcome, tell, json=json)
 
 
 def _check(given: Mapping[str, object], *, everything: bool, summaries: str | None) -> None:
@@ -126,10 +133,12 @@ def _check(given: Mapping[str, object], *, everything: bool, summaries: str | No
     selectors = [name for name, value in given.items() if value]
     if not (selectors or everything):
         raise UsageError(f"say what to forget: {', '.join(given)} or --all; nothing was removed")
+    if everything and summaries:
+        raise UsageError("--all forgets the summaries too; leave --summaries out")
     if everything and selectors:
         raise UsageError(f"--all forgets the whole agent and takes no other selector, not {selectors[0]}")
-    if summaries not in {None, *_CHOICES}:
-        raise UsageError(f"--summaries is one of {', '.join(_CHOICES)}, not {summaries!r}")
+    if summaries is not None:
+        options.check_word("--summaries", summaries, _CHOICES)
 
 
 def _moment(span: str) -> datetime:
@@ -206,15 +215,17 @@ def _summary(agent: str, memory: Memory, workspace: Path | None, entries: Sequen
             raise type(error)(f"the summary cannot be made anew: {error}; {advice}") from None
 
 
-def _forget_agent(agent: str, memory: Memory, *, dry_run: bool, yes: bool, json: bool) -> None:
-    archives = len(memory.archives())
-    what = f"{agent}: {memory.folder} with its memory and {archives} archive(s)"
+def _forget_agent(
+    agent: str, memory: Memory, tell: Callable[[str], None], *, dry_run: bool, yes: bool, json: bool
+) -> None:
+    archives = counted(len(memory.archives()), "archive")
+    what = f"{agent}: {memory.folder} with its memory and {archives}"
     command = f"agentmem {shlex.join([*sys.argv[1:], '--yes'])}"
     gone = not dry_run and (yes or output.confirm(f"forget {what}, for good?", command))
     if gone:
         memory.delete()
     if json:
         output.write_json({"agent": agent, "forgotten": gone, "folder": str(memory.folder)})
-    output.notice(f"{'forgot' if gone else 'nothing was removed; this would forget'} {what}")
+    tell(f"{'forgot' if gone else 'nothing was removed; this would forget'} {what}")
     if gone:
-        output.notice("copies may remain in exports, backups and with the model's provider")
+        tell("copies may remain in exports, backups and with the model's provider")

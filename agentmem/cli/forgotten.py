@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentmem.cli import output
@@ -63,7 +64,7 @@ def described(entry: Entry) -> str:
     return f"{entry.stamp}  {visible_line(entry.role)}  {short}"
 
 
-def report(outcome: Outcome, *, json: bool) -> None:
+def report(outcome: Outcome, tell: Callable[[str], None], *, json: bool) -> None:
     """Say what went, and what may remain."""
     plan = outcome.plan
     if json:
@@ -76,18 +77,18 @@ def report(outcome: Outcome, *, json: bool) -> None:
         )
         if part
     )
-    output.notice(f"{'forgot' if outcome.done else 'nothing was removed; this would forget'} {where}")
+    tell(f"{'forgot' if outcome.done else 'nothing was removed; this would forget'} {where}")
     if not outcome.done:
         return
     summaries = {key_of(entry) for _, entry in plan.summaries}
     if summaries:
         became = {"redo": "made anew", "drop": "removed", "keep": "kept as they are, and may tell of it"}
-        output.notice(f"{counted(len(summaries), 'summary')} made from it: {became[outcome.choice]}")
+        tell(f"{counted(len(summaries), 'summary')} made from it: {became[outcome.choice]}")
     for file, entry in outcome.remains.entries[:_SHOWN]:
-        output.notice(f"still said in {file}: {described(entry)}")
+        tell(f"still said in {file}: {described(entry)}")
     for name in outcome.remains.files:
-        output.notice(f"still said in {name}, which is not a memory file and was left alone")
-    output.notice("copies may remain in exports, backups and with the model's provider")
+        tell(f"still said in {name}, which is not a memory file and was left alone")
+    tell("copies may remain in exports, backups and with the model's provider")
 
 
 def _as_object(outcome: Outcome) -> dict[str, object]:

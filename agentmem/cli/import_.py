@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +14,7 @@ import typer
 
 from agentmem import settings
 from agentmem.cli import options, output
+from agentmem.errors import ImportRefused
 from agentmem.figures import counted
 from agentmem.importing import Report, import_file
 from agentmem.memory import Memory
@@ -23,11 +29,12 @@ def import_(
         typer.Argument(
             metavar="FILE",
             help="An export of agentmem (jsonl, json, Markdown), a MEMORY.md, OpenAI messages, conversations.json of "
-            "ChatGPT or Claude, or what `llm logs --json` prints.",
+            "ChatGPT or Claude, or what `llm logs --json` prints; - is stdin.",
             show_default=False,
         ),
     ],
     dry_run: options.DryRun = False,
+    quiet: options.Quiet = False,
     json: options.Json = False,
     workspace: options.WorkspaceOption = None,
 ) -> None:
@@ -37,7 +44,8 @@ def import_(
     memory = Memory(
         folder, lock_timeout=chosen.lock_timeout, lock=chosen.lock, redact=redact if chosen.redact else str
     )
-    report = import_file(memory, file, agent, dry_run=dry_run)
+    with _file(file) as path:
+        report = import_file(memory, path, agent, dry_run=dry_run)
     if json:
         output.write_json(
             {
@@ -49,7 +57,23 @@ def import_(
                 "dry_run": dry_run,
             }
         )
-    output.notice(_summary(report, dry_run=dry_run))
+    output.teller(quiet=quiet)(_summary(report, dry_run=dry_run))
+
+
+@contextmanager
+def _file(given: Path) -> Iterator[Path]:
+    """Return the path of the file, which for `-` holds what is piped in; it is read more than once."""
+    if str(given) != "-":
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "stdin")
+        with path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        try:
+            yield path
+        except ImportRefused as error:
+            raise ImportRefused(str(error).replace(str(path), "stdin")) from None
 
 
 def _summary(report: Report, *, dry_run: bool) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agentmem import settings
+from agentmem import settings, spelling
 from agentmem.cli import output
-from agentmem.errors import AgentMemError, ConfigurationError
+from agentmem.errors import AgentMemError, ConfigurationError, UsageError
 from agentmem.memory import Memory
+from agentmem.roles import USER, tool_of
 from agentmem.selection import Selection, compile_pattern, parse_when
 from agentmem.workspace import Workspace
 
@@ -72,6 +74,7 @@ ApiBase = Annotated[
         "--api-base", metavar="URL", help="URL of an OpenAI-compatible endpoint [default: the provider's]."
     ),
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on stderr.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Exact = Annotated[
     bool, typer.Option("--exact", help="On a terminal: exact times instead of how long ago it was.")
@@ -92,6 +95,54 @@ Role = Annotated[
 Grep = Annotated[
     str | None, typer.Option("--grep", metavar="PATTERN", help="Only entries a regular expression matches.")
 ]
+
+
+def refuse_beside(name: str, does: str, others: Mapping[str, object]) -> None:
+    """Refuse options that would be ignored beside another one.
+
+    Args:
+        name: that other one.
+        does: what it does, for the message.
+        others: what was given for the rest, as for `given`.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    beside = given(others)
+    if beside:
+        raise UsageError(f"{name} {does}; leave {' and '.join(beside)} out")
+
+
+def given(values: Mapping[str, object]) -> list[str]:
+    """Return the options that were given; None, False and "" are nothing."""
+    return [
+        name for name, value in values.items() if value is not None and value is not False and value != ""
+    ]
+
+
+def check_word(option: str, value: str, words: Iterable[str]) -> None:
+    """Refuse a value that is none of the words an option takes.
+
+    Raises:
+        UsageError: it is none; the message says which there are, and the nearest.
+    """
+    if value not in words:
+        near = spelling.hint(value, words)
+        raise UsageError(f"{option} is one of {', '.join(words)}, not {value!r}{near}")
+
+
+def unheard(role: str | None, memory: Memory) -> str:
+    """Return what to add where nothing was found: that nobody of that name said anything here, or ""."""
+    said = {entry.role for entry in memory.walk()} if role else set()
+    said |= {tool for name in said if (tool := tool_of(name))}
+    if (
+        not role
+        or not said
+        or role.casefold() in {"tool", USER.casefold(), *(name.casefold() for name in said)}
+    ):
+        return ""
+    near = spelling.hint(role, {USER, *said})
+    return f"; nobody called {role!r} said anything here{near}"
 
 
 def existing_folder(name: str, workspace: Path | None) -> Path:

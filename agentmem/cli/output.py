@@ -13,13 +13,18 @@ from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 
 def notice(message: str) -> None:
     """Tell the person something on stderr, in one line."""
     print(f"agentmem: {visible_line(message)}", file=sys.stderr)
+
+
+def teller(*, quiet: bool) -> Callable[[str], None]:
+    """Return what tells notices: `notice`, or nothing at all."""
+    return (lambda _message: None) if quiet else notice
 
 
 def end_quietly_on_closed_pipe() -> None:

@@ -75,7 +75,8 @@ def search(
         output.write_json({"query": words, "hits": [_as_object(name, hit) for name, hit in hits]})
         return
     if not hits:
-        output.notice("nothing found")
+        unheard = "" if everywhere else options.unheard(role, options.existing_memory(names[0], workspace))
+        output.notice(f"nothing found{unheard}")
     from agentmem.search import parse_query
 
     asked = parse_query(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -51,8 +51,9 @@ def show(
 ) -> None:
     """Show the memory of AGENT, or list the agents."""
     output.end_quietly_on_closed_pipe()
-    selected = any(each is not None for each in (last, since, before, role, grep))
-    _check(agent, raw=raw, path=path, others=selected or tokens or follow, json=json)
+    chosen_by = {"--last": last, "--since": since, "--before": before, "--role": role, "--grep": grep}
+    ways = {"--raw": raw, "--path": path, "--tokens": tokens, "--follow": follow}
+    _check(agent, chosen_by, ways, json=json)
     if agent is None:
         list_agents(Workspace(settings.workspace_root(workspace)), json=json, exact=exact)
         return
@@ -86,13 +87,20 @@ def show(
             }
         )
         return
-    _print(chosen, agent, memory, exact=exact)
+    _print(chosen, agent, memory, exact=exact, role=role)
 
 
-def _print(chosen: Iterable[tuple[int, Entry]], agent: str, memory: Memory, *, exact: bool) -> None:
+def _print(
+    chosen: Iterable[tuple[int, Entry]], agent: str, memory: Memory, *, exact: bool, role: str | None
+) -> None:
     first = next(chosen := iter(chosen), None)
     if first is None:
-        output.notice("no entry is like that" if memory.tail(1)[0] else f"{agent} remembers nothing yet")
+        empty = not memory.tail(1)[0]
+        output.notice(
+            f"{agent} remembers nothing yet"
+            if empty
+            else f"no entry is like that{options.unheard(role, memory)}"
+        )
     elif screen.wanted():
         screen.show_entries([first, *chosen], agent, exact=exact)
     else:
@@ -100,16 +108,22 @@ def _print(chosen: Iterable[tuple[int, Entry]], agent: str, memory: Memory, *, e
             output.write(rendered(number, entry))
 
 
-def _check(agent: str | None, *, raw: bool, path: bool, others: bool, json: bool) -> None:
+def _check(
+    agent: str | None, chosen_by: Mapping[str, object], ways: Mapping[str, object], *, json: bool
+) -> None:
     """Refuse options that would be ignored.
 
     Raises:
-        UsageError: they do not go together.
+        UsageError: they do not go together, or without an AGENT.
     """
-    if agent is None and (raw or path or others):
-        raise UsageError("these options show one agent's memory; name the AGENT")
-    if raw and (path or others or json):
-        raise UsageError("--raw prints the whole file as it is, and goes with no other option")
+    wanted = options.given({**chosen_by, **ways})
+    if agent is None and wanted:
+        raise UsageError(f"{wanted[0]} is about one agent's memory; name the AGENT")
+    for name, does in (("--raw", "prints the whole file"), ("--path", "prints where the file is")):
+        if ways[name]:
+            options.refuse_beside(name, does, {**chosen_by, **ways, name: None, "--json": json})
+    if ways["--follow"]:
+        options.refuse_beside("--follow", "prints entries", {"--tokens": ways["--tokens"]})
 
 
 def _follow(memory: Memory, selection: Selection, agent: str, *, json: bool) -> None:

@@ -27,6 +27,13 @@ class PlainCommand(TyperCommand):
         """Return the parameters, that of `--help` included."""
         return lightened(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the words apart; while completing, an option that has no value yet does not hide the others."""
+        if ctx.resilient_parsing and args and args[-1].startswith("-"):
+            waiting = [each for each in self.get_params(ctx) if args[-1] in each.opts]
+            args = args[:-1] if waiting and not waiting[0].is_flag else args
+        return super().parse_args(ctx, args)
+
 
 class _Conversion:
     """Takes the place of typer's own conversion of one parameter."""

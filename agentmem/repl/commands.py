@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentmem import spelling
 from agentmem.errors import UsageError
 from agentmem.repl import actions, views
 
@@ -60,8 +60,8 @@ def run(chat: Chat, line: str) -> None:
     name, _, argument = line[1:].strip().partition(" ")
     command = TABLE.get(name)
     if command is None:
-        near = difflib.get_close_matches(name, TABLE, n=1, cutoff=0.6)
-        hint = f"did you mean /{near[0]}?" if near else "/help lists the commands"
+        near = spelling.nearest(name, TABLE)
+        hint = f"did you mean /{near}?" if near else "/help lists the commands"
         raise UsageError(f"no command /{name}; {hint} (// at the start sends a slash)")
     if argument.strip() and not command.argument:
         raise UsageError(f"/{name} takes no argument")

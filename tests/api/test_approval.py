@@ -343,7 +343,7 @@ def test_a_tool_that_is_none_is_said_before_anything_happens(provider: Provider,
     assert elsewhere
     ran = run("chat", "Ada", "look", "--tool", "snoop:peak")
     assert ran.code == 78
-    assert "did you mean peek?" in ran.err
+    assert "did you mean 'peek'?" in ran.err
     assert not provider.asked
 
 

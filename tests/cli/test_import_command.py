@@ -113,6 +113,16 @@ def chatgpt(folder: Path, content: str = "") -> str:
     return str(path)
 
 
+def test_what_is_piped_in_is_imported(memory: Memory, workspace: Path) -> None:
+    assert memory.exists()
+    assert run("import", "Bob", "-", stdin=exported()).code == 0
+    assert [text for _, text in said(workspace, "Bob")] == [text for _, text in said(workspace)]
+    ran = run("import", "Eve", "-", stdin="[{")
+    assert ran.code == 1
+    assert ran.err.startswith("agentmem: stdin: ")
+    assert not (workspace / "agents" / "Eve").exists()
+
+
 def test_an_import_says_what_it_took_and_takes_nothing_twice(workspace: Path, tmp_path: Path) -> None:
     file = chatgpt(tmp_path)
     dry = json.loads(run("import", "Ada", file, "--dry-run", "--json").out)

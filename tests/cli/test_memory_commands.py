@@ -213,8 +213,67 @@ def test_an_export_never_overwrites_the_memory(memory: Memory) -> None:
     assert memory.path.read_bytes() == before
 
 
-@pytest.mark.parametrize("options", [["--raw", "--json"], ["--raw", "--last", "1"]])
-def test_options_that_do_not_go_together_are_refused(memory: Memory, options: list[str]) -> None:
-    assert run("show", "Ada", *options).code == 2
-    assert run("show", *options[:1]).code == 2
+@pytest.mark.parametrize(
+    "words",
+    [
+        "show --raw",
+        "show --last 0",
+        "show Ada --raw --json",
+        "show Ada --raw --last 1",
+        "show Ada --path --tokens",
+        "show Ada --follow --tokens",
+        "archives Ada --raw",
+        "archives Ada --restore",
+        "archives Ada latest --verify",
+        "archives Ada latest --raw --json",
+        "compact Ada --undo --keep-tokens 0",
+        "compact Ada --summary short --focus long",
+        "forget Ada --all --yes --summaries drop",
+        "forget Ada --all --yes --match teal",
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(memory: Memory, words: str) -> None:
+    before = memory.path.read_bytes()
+    ran = run(*words.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+    assert memory.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "meant", "variable"),
+    [
+        ("export Ada -f mardown", "markdown", ""),
+        ("forget Ada --match teal --yes --summaries dorp", "drop", ""),
+        ("show Ada --role Usr", "User", ""),
+        ("forget Ada --role Usr --yes", "User", ""),
+        ("search Ada teal --role Usr", "User", ""),
+        ("export Ada --role Usr", "User", ""),
+        ("chat Ada hello", "false", "AGENTMEM_REDACT=flase"),
+        ("chat Ada hello", "none", "AGENTMEM_LOCK=nonne"),
+        ("chat Ada hello --max-loops atuo", "auto", ""),
+        ("doctor Ada", "AGENTMEM_MODEL", "AGENTMEM_MODLE=local"),
+    ],
+)
+def test_the_nearest_word_is_suggested(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, words: str, meant: str, variable: str
+) -> None:
+    assert memory.exists()
+    if variable:
+        monkeypatch.setenv(*variable.split("="))
+    said = run(*words.split()).err
+    assert f"did you mean {meant!r}?" in said or f"did you mean {meant}?" in said
+
+
+def test_quiet_says_nothing_but_errors(memory: Memory) -> None:
+    for words in (
+        "compact Ada -q --summary short --keep-tokens 0",
+        "compact Ada -q --undo",
+        "forget Ada -q --role User --summaries keep --yes",
+    ):
+        ran = run(*words.split(), OPENAI_API_KEY="x")
+        assert (ran.code, ran.out, ran.err) == (0, "", "")
+    ran = run("forget", "Ada", "-q", "--role", "Ada")
+    assert ran.code == 2
+    assert "nobody can be asked" in ran.err
     assert memory.exists()
