@@ -10,18 +10,17 @@ from agentmem.entries import Document, format_stamp, free_text, parse, storable
 from agentmem.errors import UsageError
 from agentmem.memory.reader import now
 from agentmem.memory.reading import Cursor
-from agentmem.roles import SYSTEM, USER, is_tool, is_user, marked
-from agentmem.turns import IMPORTED, INTERRUPTED, Turn
-from agentmem.wire import Line, bounded, chat_messages, fenced
+from agentmem.roles import SYSTEM, USER, is_user, marked
+from agentmem.turns import INTERRUPTED, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from agentmem.entries import Entry
     from agentmem.memory import Changes, Memory, Snapshot
-    from agentmem.models.base import Message, ToolCall
+    from agentmem.models.base import ToolCall
 
 __all__ = ["INTERRUPTED", "PRELOAD_MARK", "Conversation", "HistoryItem", "Turn"]
 
@@ -48,7 +47,6 @@ class Conversation:
         rules: rules, never written either.
         custom_rules_prompt: more of them.
         generation: changes whenever history is replaced rather than added to.
-        result_bytes: bytes of one tool's result that go into a request; MEMORY.md has the whole.
     """
 
     def __init__(
@@ -88,9 +86,6 @@ class Conversation:
         self._missing: tuple[Entry, ...] = ()
         self._lock = threading.RLock()
         self.generation = 0
-        self.result_bytes: int | None = None
-        self._preamble = ""
-        self._preamble_of: tuple[object, ...] = ()
         if memory:
             memory.ensure()
             self._preload, self._cursor = memory.load()
@@ -132,16 +127,23 @@ class Conversation:
         return [*typed, *(Turn.of(entry) for entry in self._preload.entries), *self._turns]
 
     @property
-    def preloaded(self) -> tuple[Entry, ...]:
-        """The entries that were in MEMORY.md when it was last read whole."""
-        return self._preload.entries
+    def preload(self) -> Document:
+        """MEMORY.md as it was when it was last read whole; what was said since is in `turns`."""
+        return self._preload
+
+    @property
+    def preload_text(self) -> str:
+        """The preload as text, or "" when it holds nothing that anybody said."""
+        if not self._preload.entries and not free_text(self._preload.header):
+            return ""
+        return storable(self._preload.raw.decode("utf-8", "surrogateescape"))
 
     @property
     def conversation_history(self) -> list[HistoryItem]:
         """The history as dicts with `role`, `content` and `timestamp`, in the documented order."""
         static = [(SYSTEM, self.system_prompt), (USER, self.rules), (USER, self.custom_rules_prompt)]
-        if self._has_preload:
-            static.append((SYSTEM, f"{PRELOAD_MARK}\n\n{self._preload_text}"))
+        if text := self.preload_text:
+            static.append((SYSTEM, f"{PRELOAD_MARK}\n\n{text}"))
         return [
             *(HistoryItem(role=role, content=text, timestamp=self._began) for role, text in static if text),
             *(
@@ -155,14 +157,6 @@ class Conversation:
         return "\n\n".join(
             f"[{item['timestamp']}] {item['role']}: {item['content']}" for item in self.conversation_history
         )
-
-    @property
-    def _has_preload(self) -> bool:
-        return bool(self._preload.entries or free_text(self._preload.header))
-
-    @property
-    def _preload_text(self) -> str:
-        return storable(self._preload.raw.decode("utf-8", "surrogateescape"))
 
     # Adding
 
@@ -275,89 +269,6 @@ class Conversation:
             self.generation += 1
         return turn
 
-    # On the wire
-
-    @property
-    def preamble(self) -> str:
-        """The leading system message: system prompt, rules, and the fenced memory or summary."""
-        made_of = (
-            self.system_prompt,
-            self.rules,
-            self.custom_rules_prompt,
-            self._preload,
-            self.result_bytes,
-            *(turn.content for turn in self._summaries),
-        )
-        # Made once: a turn must not cost the length of the memory.
-        if made_of != self._preamble_of:
-            self._preamble_of, self._preamble = made_of, self._made_preamble()
-        return self._preamble
-
-    def _made_preamble(self) -> str:
-        parts = [self.system_prompt, self.rules, self.custom_rules_prompt]
-        if self._has_preload:
-            parts.append(fenced(self.remembered))
-        parts += [fenced(turn.content) for turn in self._summaries]
-        return "\n\n".join(part for part in parts if part)
-
-    @property
-    def _summaries(self) -> list[Turn]:
-        return [turn for turn in self._turns if turn.is_summary]
-
-    def messages(
-        self, prompt: str = "", *, recalled: str = "", before: Turn | None = None
-    ) -> tuple[Message, ...]:
-        """Return the history as chat messages: one leading system message, then alternating turns.
-
-        Args:
-            prompt: said by the user at the very end, in this request only.
-            recalled: put before one turn, in this request only.
-            before: that turn.
-        """
-        turns = list(self.spoken)
-        while turns and turns[-1].role == self.agent_name and turns[-1].note == INTERRUPTED:
-            turns.pop()  # a broken-off reply to the message that is being sent again
-        lines = [*map(self.line, turns), Line("user", prompt)]
-        if recalled and before in turns:
-            lines.insert(turns.index(before), Line("user", recalled))
-        return chat_messages(self.preamble, lines)
-
-    @property
-    def spoken(self) -> Iterator[Turn]:
-        """The turns that go to the model one by one: all but the summaries, which stand in the preamble."""
-        summaries = self._summaries
-        return (turn for turn in self._turns if turn not in summaries)
-
-    def line(self, turn: Turn) -> Line:
-        """Return how a turn is put to the model."""
-        if turn.role == self.agent_name:
-            return Line("assistant", turn.content, tool_calls=turn.tool_calls)
-        if turn.tool_call_id:
-            return Line("tool", self._bounded(turn.content), tool_call_id=turn.tool_call_id)
-        content = self._bounded(turn.content) if turn.is_result else turn.content
-        speaker = "" if is_user(turn.role) else f"{turn.role}: "
-        if turn.note.startswith(IMPORTED):
-            speaker = f"({turn.note}) {speaker}"
-        return Line("user", f"[{turn.timestamp}] {speaker}{content}")
-
-    def _bounded(self, result: str) -> str:
-        return result if self.result_bytes is None else bounded(result, self.result_bytes)
-
-    @property
-    def remembered(self) -> str:
-        """The preload as the model gets it: as in the file, but for long results of tools."""
-        limit = self.result_bytes
-        if limit is None or not any(_is_long(entry, limit) for entry in self._preload.entries):
-            return self._preload_text
-        parts = [
-            bounded(entry.raw.decode("utf-8", "surrogateescape"), limit)
-            if _is_long(entry, limit)
-            else entry.raw.decode("utf-8", "surrogateescape")
-            for entry in self._preload.entries
-        ]
-        header = self._preload.header.decode("utf-8", "surrogateescape")
-        return storable("".join([header, *parts]))
-
     # Compaction
 
     def compact(self, summary: str, kept: Sequence[Turn] = ()) -> str:
@@ -394,7 +305,3 @@ class Conversation:
         self._turns += [Turn.of(entry) for entry in document.entries if entry.stamp not in stored]
         self._watch_only(document)
         return fold.archive
-
-
-def _is_long(entry: Entry, limit: int) -> bool:
-    return len(entry.raw) > limit and is_tool(entry.role)

@@ -5,21 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentmem import models, settings
+from agentmem import settings
+from agentmem.agent import missing
+from agentmem.agent.link import Link
 from agentmem.agent.parts import compressor_for, memory_for, say_unapproved
-from agentmem.agent.recall import Recall, share
 from agentmem.agent.reply import Reply
 from agentmem.agent.steps import Run, RunReport
 from agentmem.agent.toolbox import Toolbox
-from agentmem.agent.window import Window
 from agentmem.conversation import Conversation
 from agentmem.entries import storable
-from agentmem.errors import ConfigurationError, NotFound, ToolsNotSupported, UsageError
-from agentmem.figures import counted
+from agentmem.errors import NotFound, ToolsNotSupported, UsageError
 from agentmem.memory.reader import now
 from agentmem.roles import USER
 from agentmem.tools import load
@@ -28,12 +25,13 @@ from agentmem.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
-    from types import TracebackType
+    from pathlib import Path
 
     from typing_extensions import Self
 
+    from agentmem.agent.room import Room
+    from agentmem.agent.window import Window
     from agentmem.compressor import Compaction, ContextCompressor
-    from agentmem.conversation import Turn
     from agentmem.entries import Entry
     from agentmem.models.base import Model, Piece, ToolCall
     from agentmem.settings import Loops, Settings
@@ -48,10 +46,12 @@ class Agent:
 
     Attributes:
         agent_name: its name, and its folder's.
-        settings: every setting, resolved.
         short_memory: its `Conversation`.
         context_compressor: its `ContextCompressor`, or None when compression is off; it may be replaced.
         confirm: asked before each call of a tool; None lets them run.
+        on_missing: asked whether entries of this session that vanished from MEMORY.md shall come back;
+            None only tells.
+        notice: told what a person should know.
     """
 
     def __init__(
@@ -111,49 +111,42 @@ class Agent:
             "context_length": context_length,
             "memory": persistent_memory,
         }
-        self.settings = resolved or settings.load(flags, agent_folder=folder)
+        loaded = resolved or settings.load(flags, agent_folder=folder)
         if not resolved:
-            say_unapproved(self.settings, agent_name, notice)
+            say_unapproved(loaded, agent_name, notice)
         self.confirm = confirm
-        self._toolbox = Toolbox([*tools, *map(load, self.settings.tools)], timeout=self.settings.tool_timeout)
-        self._model, self._given = model, model is not None
+        self._toolbox = Toolbox([*tools, *map(load, loaded.tools)], timeout=loaded.tool_timeout)
         self._running = False
         self.on_missing: Callable[[tuple[Entry, ...]], bool] | None = None
         self._lock = threading.RLock()
         self.short_memory = Conversation(
             agent_name,
-            memory_for(folder, self.settings, clock),
-            system_prompt=self.settings.system_prompt,
-            rules=self.settings.rules,
+            memory_for(folder, loaded, clock),
+            system_prompt=loaded.system_prompt,
+            rules=loaded.rules,
             custom_rules_prompt=custom_rules_prompt,
             clock=clock,
         )
-        self._persona = {
-            "system_prompt": self.short_memory.system_prompt,
-            "rules": self.short_memory.rules,
-        }
-        self.context_compressor = compressor_for(self.settings)
-        self._recall = Recall(self.short_memory, self.settings.recall, notice)
-        self._recall_tool = self._recall.tool(lambda: share(self.window))
-        self._window: Window | None = None
+        self.context_compressor = compressor_for(loaded)
+        self._link = Link(
+            self.short_memory, self._toolbox, loaded, model, lambda: self.context_compressor, notice
+        )
         self._run: Run | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Let go of the model's connections and weights; the next run opens them again."""
-        if self._window:
-            self._window.close()
-        if self._model:
-            self._model.close()
-        if not self._given:
-            self._model = self._window = None
+        self._link.close()
+
+    @property
+    def settings(self) -> Settings:
+        """Every setting, resolved."""
+        return self._link.settings
 
     @property
     def _context_compressor(self) -> ContextCompressor | None:
@@ -170,17 +163,7 @@ class Agent:
         Raises:
             ConfigurationError: no model, or no key for it.
         """
-        if self._model is None:
-            self._choose_model(say=True)
-            self._model = models.open_model(self.settings)
-        return self._model
-
-    def _choose_model(self, *, say: bool) -> None:
-        if not self.settings.model:
-            name, why = models.choose_model(self.settings)
-            if say:
-                self.notice(f"talking to {name}, since {why}; --model chooses another")
-            self.settings = replace(self.settings, model=name)
+        return self._link.model
 
     def use_model(self, name: str) -> None:
         """Talk to another model from now on, with that model's own context length.
@@ -189,25 +172,17 @@ class Agent:
             ConfigurationError: it cannot be opened; the present one stays.
         """
         with self._lock:
-            changed = replace(self.settings, model=name, context_length=None)
-            opened = models.open_model(changed)
-            self.close()
-            self.settings, self._model, self._given, self._window = changed, opened, False, None
+            self._link.switch(name)
 
     @property
     def window(self) -> Window:
         """The context window, measured on first use; errors as `model`."""
-        if self._window is None:
-            self._window = Window(
-                self.short_memory,
-                self.model,
-                self.settings,
-                self.context_compressor,
-                self._toolbox.schema_text,
-                self.notice,
-            )
-        self._window.compressor = self.context_compressor
-        return self._window
+        return self._link.context.window
+
+    @property
+    def room(self) -> Room:
+        """What makes room in the window; errors as `model`."""
+        return self._link.context.room
 
     @property
     def meter(self) -> Meter:
@@ -285,29 +260,10 @@ class Agent:
         kind = self.short_memory.refresh()
         if kind == "edited":
             self.notice(f"{self.short_memory.memory_md_path} was edited; it was read again, whole")
-            self._offer_missing()
-        if self._window:
-            self._window.catch_up()
+            missing.settle(self.short_memory, self.on_missing, self.notice)
+        if self._link.opened:
+            self.window.catch_up()
         return kind
-
-    def _offer_missing(self) -> None:
-        """Say that entries of this session are gone from MEMORY.md, and put them back if that is wanted."""
-        missing = self.short_memory.missing
-        if not missing:
-            return
-        count = counted(len(missing), "entry")
-        self.notice(
-            f"{count} of this session, {missing[0].stamp} first, no longer in "
-            f"{self.short_memory.memory_md_path}: an older copy was saved over what is new, or somebody "
-            "removed them"
-        )
-        if self.on_missing is None:
-            self.notice("short_memory.put_back() brings them back, short_memory.let_go() leaves them out")
-        elif self.on_missing(missing):
-            self.short_memory.put_back()
-            self.notice(f"put {count} back at the end")
-        else:
-            self.short_memory.let_go()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -339,54 +295,12 @@ class Agent:
                 f"{', '.join(self._toolbox.names)}; use another model, or leave them out"
             )
         self._toolbox.confirm = self.confirm
-        self._offer_recall()
+        context = self._link.context
+        context.recall.offer()
         self._run = Run(
-            self.agent_name,
-            self.short_memory,
-            self.window,
-            self._toolbox,
-            self.model,
-            self.settings,
-            self.notice,
-            on_piece,
-            on_result,
-            self._after_compaction,
-            self._recalled,
+            self.short_memory, context, self._toolbox, self.settings, self.notice, on_piece, on_result
         )
         return self._run
-
-    def _offer_recall(self) -> None:
-        """Offer the search tool while it has something to find and the model takes tools."""
-        self._toolbox.offer(self._recall_tool, wanted=self._recall.mode(self.model) == "tool")
-        self.window.take_schema(self._toolbox.schema_text)
-
-    def _recalled(self, pending: Turn, *, refused: bool) -> str:
-        """Return what to put before a message; `refused`: the model just said that it takes no tools."""
-        if refused:
-            self._recall.refused = True
-            self._offer_recall()
-        return self._recall.before(pending, self.window) if self._recall.mode(self.model) == "auto" else ""
-
-    def _after_compaction(self) -> None:
-        self._read_persona_again()
-        self._offer_recall()
-
-    def _read_persona_again(self) -> None:
-        """Take the system prompt and the rules from their files afresh, unless this session replaced them."""
-        for name in ("system_prompt", "rules"):
-            source = self.settings.sources.get(name, "")
-            replaced = getattr(self.short_memory, name) != self._persona[name]
-            if replaced or not source.endswith(".toml"):
-                continue
-            try:
-                text = settings.read_file(Path(source)).get(name, "")
-            except ConfigurationError as error:
-                self.notice(f"{error}; going on with what it said before")
-                continue
-            self._persona[name] = storable(str(text))
-            setattr(self.short_memory, name, self._persona[name])
-        if self._window:
-            self._window.measure()
 
     def compact(
         self,
@@ -411,12 +325,9 @@ class Agent:
         """
         with self._alone():
             if summary is not None:
-                self._choose_model(say=False)  # it is only measured by, not talked to
+                self._link.choose(say=False)  # it is only measured by, not talked to
             self.refresh()
-            report = self.window.compact(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
-            if not dry_run:
-                self._read_persona_again()
-            return report
+            return self.room.compact(focus=focus, summary=summary, dry_run=dry_run, progress=progress)
 
     def undo_compaction(self) -> str:
         """Take the last compaction back; return the name of the archive that is the memory again.
@@ -433,6 +344,6 @@ class Agent:
                 raise NotFound("nothing to undo: this conversation is not on disk")
             archive = memory.undo()
             self.short_memory.refresh()
-            if self._window:
-                self._window.measure()
+            if self._link.opened:
+                self.window.measure()
             return archive

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from agentmem.agent.window import TOKEN_BYTES
 from agentmem.errors import AgentMemError
 from agentmem.roles import tool_of
 from agentmem.tools import Tool
@@ -12,11 +13,12 @@ from agentmem.wire import enclosed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentmem.agent.toolbox import Toolbox
     from agentmem.agent.window import Window
-    from agentmem.conversation import Conversation, Turn
+    from agentmem.conversation import Conversation
     from agentmem.entries import Entry
-    from agentmem.models.base import Model
     from agentmem.search import Hit
+    from agentmem.turns import Turn
 
 Mode = Literal["tool", "auto", "off"]
 
@@ -40,58 +42,71 @@ _FENCE = 30  # tokens of the lines around it
 _SHARE = 20  # what is recalled takes at most 1/20 of the window
 _MOST = 4000  # tokens
 _LEAST = 64  # tokens below which it is not worth the trouble
-_TOKEN_BYTES = 3  # of ordinary text in any script
 _HITS = 8
 _WEAK = 0.4  # hits this much weaker than the best are left out where nobody asked for them
 _ASKED = 2000  # characters of a message that are looked for
 
 
 class Recall:
-    """One agent's way to its archives.
+    """One agent's way to its archives."""
 
-    Attributes:
-        refused: the model turned out to take no tools.
-    """
-
-    def __init__(self, conversation: Conversation, setting: str, notice: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        window: Window,
+        toolbox: Toolbox,
+        setting: str,
+        notice: Callable[[str], None],
+    ) -> None:
         """Describe it; nothing is read yet.
 
         Args:
             conversation: whose archives; what it shows the model is not recalled.
+            window: bounds what is recalled.
+            toolbox: where the search tool is offered.
             setting: `tool`, `auto`, `off`, or "" for whatever the model can do.
             notice: told what was recalled.
         """
-        self.refused = False
         self._conversation = conversation
+        self._window = window
+        self._toolbox = toolbox
         self._setting = setting
         self._notice = notice
+        self._refused = False
+        self._tool = Tool(TOOL_NAME, _DESCRIPTION, _PARAMETERS, self._search)
 
-    def mode(self, model: Model) -> Mode:
-        """Return how to recall now; without archives there is nothing to."""
+    def offer(self) -> None:
+        """Offer the search tool while it has something to find and the model takes tools."""
+        self._toolbox.offer(self._tool, wanted=self._mode == "tool")
+        self._window.take_schema(self._toolbox.schema_text)
+
+    def refused(self) -> None:
+        """Do without the tool from now on: the model turned out to take none."""
+        self._refused = True
+        self.offer()
+
+    @property
+    def _mode(self) -> Mode:
+        """How to recall now; without archives there is nothing to."""
         memory = self._conversation.memory
         try:
             if self._setting == "off" or memory is None or not memory.archives():
                 return "off"
         except AgentMemError:
             return "off"
-        if self._setting == "auto" or self.refused or not model.supports_tools():
+        if self._setting == "auto" or self._refused or not self._window.model.supports_tools():
             return "auto"
         return "tool"
 
-    def tool(self, room: Callable[[], int]) -> Tool:
-        """Return the tool; `room` says how many tokens a result may take."""
+    def _search(self, query: str) -> str:
+        return self._found(query, self._find(query), self._share) or NOTHING
 
-        def search_memory(query: str) -> str:
-            hits = self._find(query)
-            text = self._record(query, hits, room() - tokens(_LABEL) - _FENCE)
-            return f"{_LABEL}\n{enclosed(text, 'found')}" if text else NOTHING
-
-        return Tool(TOOL_NAME, _DESCRIPTION, _PARAMETERS, search_memory)
-
-    def before(self, pending: Turn, window: Window) -> str:
+    def before(self, pending: Turn) -> str:
         """Return what to put before a message in its request, labelled, or ""; it is never stored."""
-        room = share(window)
-        while room >= _LEAST and window.meter.reaches(window.meter.context_length - window.reserve - room):
+        if self._mode != "auto":
+            return ""
+        room = self._share
+        while room >= _LEAST and self._window.meter.reaches(self._window.capacity - room):
             room //= 2
         if room < _LEAST:
             return ""
@@ -102,11 +117,16 @@ class Recall:
             self._notice(f"nothing recalled: {error}")
             return ""
         hits = [hit for hit in hits if hit.score >= _WEAK * hits[0].score]
-        text = self._record(query, hits, room - tokens(_LABEL) - _FENCE)
-        if not text:
+        found = self._found(query, hits, room)
+        if not found:
             return ""
         self._notice(f"recalled from the archive: {_named(hits)}")
-        return f"{_LABEL}\n{enclosed(text, 'found')}\nWhat the user says now:"
+        return f"{found}\nWhat the user says now:"
+
+    @property
+    def _share(self) -> int:
+        """Tokens that what is recalled may take."""
+        return max(_LEAST, min(_MOST, self._window.meter.context_length // _SHARE))
 
     def _find(self, query: str) -> list[Hit]:
         from agentmem.search import Search
@@ -124,20 +144,17 @@ class Recall:
 
         return Search(memory.folder).find(query, limit=_HITS, wanted=wanted)
 
-    def _record(self, query: str, hits: list[Hit], room: int) -> str:
+    def _found(self, query: str, hits: list[Hit], room: int) -> str:
+        """Return the passages in their fence, labelled, within so many tokens; "" where there are none."""
         from agentmem.search import parse_query, record
 
-        return record(parse_query(query), hits, room, tokens)
+        text = record(parse_query(query), hits, room - _tokens(_LABEL) - _FENCE, _tokens)
+        return f"{_LABEL}\n{enclosed(text, 'found')}" if text else ""
 
 
-def share(window: Window) -> int:
-    """Return the tokens that what is recalled may take."""
-    return max(_LEAST, min(_MOST, window.meter.context_length // _SHARE))
-
-
-def tokens(text: str) -> int:
+def _tokens(text: str) -> int:
     """Return the tokens of a text, rather too many; counting them in earnest would load a vocabulary."""
-    return len(text.encode("utf-8", "replace")) // _TOKEN_BYTES + 1
+    return len(text.encode("utf-8", "replace")) // TOKEN_BYTES + 1
 
 
 def _named(hits: list[Hit]) -> str:

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 from agentmem.agent.bookkeeping import DoneMark, next_step
 from agentmem.agent.reply import Reply, as_they_come
 from agentmem.agent.toolbox import repeatable, role_of
-from agentmem.conversation import INTERRUPTED
 from agentmem.errors import ContextOverflow, ToolsNotSupported
 from agentmem.interruptions import uninterrupted
 from agentmem.models.base import Request, Usage
 from agentmem.roles import USER
+from agentmem.turns import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentmem.agent.link import Context
     from agentmem.agent.toolbox import Toolbox
-    from agentmem.agent.window import Window
     from agentmem.compressor import Compaction
-    from agentmem.conversation import Conversation, Turn
-    from agentmem.models.base import Model, Piece, ToolCall
+    from agentmem.conversation import Conversation
+    from agentmem.models.base import Piece, ToolCall
     from agentmem.settings import Settings
+    from agentmem.turns import Turn
 
 AUTO_LIMIT = 100
 """Model calls one task may take with `max_loops="auto"`."""
@@ -59,32 +60,25 @@ class Run:
     """One run of an agent.
 
     Attributes:
-        agent_name: the role of the replies.
         conversation: where all that is said is kept.
-        window: makes room in the context.
+        context: the model, its window, and what depends on it.
         toolbox: runs the tools.
-        model: gives the replies.
         settings: `max_loops` and `temperature` count.
         notice: told what a person should know.
         on_piece: told every piece of the replies.
         on_result: told every tool call with its result.
-        on_compaction: called after each compaction.
-        recall: gives what to put before a message in its request; told whether the model refused tools.
         report: what it took so far.
         reply: the last reply.
+        recalled: what was put before the message in its request, or "".
     """
 
-    agent_name: str
     conversation: Conversation
-    window: Window
+    context: Context
     toolbox: Toolbox
-    model: Model
     settings: Settings
     notice: Callable[[str], None]
     on_piece: Callable[[Piece], None]
     on_result: Callable[[ToolCall, str], None]
-    on_compaction: Callable[[], None]
-    recall: Callable[..., str]
     report: RunReport = field(default_factory=RunReport)
     reply: Reply = field(default_factory=Reply)
     recalled: str = ""
@@ -104,7 +98,7 @@ class Run:
             turn = self.conversation.add(
                 role, text, note=note, tool_calls=tool_calls, tool_call_id=tool_call_id
             )
-            self.window.catch_up()
+            self.context.window.catch_up()
         return turn
 
     def answer(self, pending: Turn) -> str:
@@ -115,7 +109,7 @@ class Run:
         """
         auto = self.settings.max_loops == "auto"
         limit = AUTO_LIMIT if self.settings.max_loops == "auto" else self.settings.max_loops
-        earlier = len(self.window.compactions)
+        earlier = len(self.context.room.compactions)
         said = ""
         done = DoneMark()
         try:
@@ -124,11 +118,11 @@ class Run:
                 if step > limit and not after_tools:
                     break
                 closing = step > 1 and step >= limit
-                prompt = next_step(step, limit) if step > 1 and not after_tools else ""
-                pending = self._make_room(pending)
+                nudge = next_step(step, limit) if step > 1 and not after_tools else ""
+                pending = self.context.room.make(pending)
                 if step == 1:
-                    self.recalled = self.recall(pending, refused=False)
-                self._call(pending, prompt, done, closing=closing)
+                    self.recalled = self.context.recall.before(pending)
+                self._call(pending, nudge, done, closing=closing)
                 if closing and limit > 1 and (after_tools or auto):
                     self._report_limit(limit)
                 said = self._keep_reply(closing=closing, done=done.seen) or said
@@ -137,56 +131,44 @@ class Run:
                 elif auto or done.seen or not self.reply.text:
                     break
         finally:
-            self.report.compactions = tuple(self.window.compactions[earlier:])
+            self.report.compactions = tuple(self.context.room.compactions[earlier:])
         return said
 
-    def _make_room(self, pending: Turn, *, must_fit: bool = False) -> Turn:
-        """Compact when it is due, or because the request `must_fit`; errors as `Window.make_room`."""
-        earlier = len(self.window.compactions)
-        window = self.window
-        pending = window.shrink(pending, must_fit=True) if must_fit else window.make_room(pending)
-        if len(self.window.compactions) > earlier:
-            self.on_compaction()
-        return pending
-
-    def _call(self, pending: Turn, prompt: str, done: DoneMark, *, closing: bool) -> None:
+    def _call(self, pending: Turn, nudge: str, done: DoneMark, *, closing: bool) -> None:
         """Send one request and take the reply; a refusal that teaches something is tried again."""
         try:
-            self._exchange(pending, prompt, done, closing=closing)
+            self._exchange(pending, nudge, done, closing=closing)
         except ToolsNotSupported:
             if self.toolbox:  # the user's tools: there is no other way to have those
                 raise
-            self.recalled = self.recall(pending, refused=True)
-            self._exchange(pending, prompt, done, closing=closing)
+            self.context.recall.refused()
+            self.recalled = self.context.recall.before(pending)
+            self._exchange(pending, nudge, done, closing=closing)
         except ContextOverflow as overflow:
             if self.reply.text:
                 raise
-            if not self.window.compressor:
-                advice = self.window.without_compression
-                raise ContextOverflow(f"{overflow}; {advice}", overflow.limit) from overflow
-            if overflow.limit and overflow.limit < self.window.meter.context_length:
-                self.window.meter.context_length = overflow.limit
             self.recalled = ""
-            pending = self._make_room(pending, must_fit=True)
-            self._exchange(pending, prompt, done, closing=closing)
+            pending = self.context.room.make_after(overflow, pending)
+            self._exchange(pending, nudge, done, closing=closing)
 
-    def _exchange(self, pending: Turn, prompt: str, done: DoneMark, *, closing: bool) -> None:
+    def _exchange(self, pending: Turn, nudge: str, done: DoneMark, *, closing: bool) -> None:
+        window = self.context.window
         request = Request(
-            self.conversation.messages(prompt, recalled=self.recalled, before=pending),
+            window.prompt.messages(nudge, recalled=self.recalled, before=pending),
             self.toolbox.specs,
             self.settings.temperature,
-            self.window.reply_budget,
+            window.reply_budget,
             may_call=not closing,
         )
         reply = self.reply = Reply()
-        through = done.strip if prompt else as_they_come
+        through = done.strip if nudge else as_they_come
         try:
-            reply.receive(self.model, request, self.on_piece, through)
+            reply.receive(window.model, request, self.on_piece, through)
         except BaseException:
             if reply.text:
-                self.add(self.agent_name, reply.text, note=INTERRUPTED)
+                self.add(self.conversation.agent_name, reply.text, note=INTERRUPTED)
             raise
-        self.window.meter.report(reply.usage.prompt_tokens)
+        window.meter.report(reply.usage.prompt_tokens)
         self.report.take(reply)
 
     def _keep_reply(self, *, closing: bool, done: bool) -> str:
@@ -196,9 +178,10 @@ class Run:
             self._report_limit(self.report.calls)
             reply.tool_calls.clear()
         if reply.text or reply.tool_calls:
-            self.add(self.agent_name, reply.text, tool_calls=tuple(map(repeatable, reply.tool_calls)))
+            calls = tuple(map(repeatable, reply.tool_calls))
+            self.add(self.conversation.agent_name, reply.text, tool_calls=calls)
         elif not (done or self.report.tool_calls):
-            self.notice(f"{self.model.name} answered nothing (it ended with: {reply.finish})")
+            self.notice(f"{self.context.window.model.name} answered nothing (it ended with: {reply.finish})")
         if reply.finish == "length":
             self.notice("the reply was cut off at its token limit; --max-tokens sets it")
         return reply.text

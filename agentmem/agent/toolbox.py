@@ -59,12 +59,12 @@ class Toolbox:
 
     def offer(self, tool: Tool, *, wanted: bool) -> None:
         """Offer a harmless tool from now on, or no longer; a tool of the user's with its name comes first."""
+        if tool.name in self._free:
+            del self._tools[tool.name]
+            self._free.remove(tool.name)
         if wanted and tool.name not in self._tools:
             self._tools[tool.name] = tool
             self._free.add(tool.name)
-        elif not wanted and tool.name in self._free:
-            del self._tools[tool.name]
-            self._free.remove(tool.name)
 
     @property
     def names(self) -> tuple[str, ...]:

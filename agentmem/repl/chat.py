@@ -119,7 +119,7 @@ class Chat(Surface):
         self.on_opened()
 
     def _attach(self, agent: Agent) -> None:
-        agent.window.progress = self._compacting
+        agent.room.progress = self._compacting
         self.measure()
 
     def use_model(self, name: str) -> None:
@@ -190,7 +190,7 @@ class Chat(Surface):
         if memory is None:
             self.say_line("nothing of this session is kept")
             return
-        entries = agent.short_memory.preloaded
+        entries = agent.short_memory.preload.entries
         now = datetime.now().astimezone()
         self.say_line(views.greeting(entries, agent.meter.roughly, len(memory.archives()), now))
 

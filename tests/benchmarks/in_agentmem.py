@@ -9,4 +9,4 @@ from agentmem import Agent
 with Agent(agent_name=sys.argv[1], model_name="gpt-4o", max_loops=1) as agent:
     assert agent.context_compressor
     if not agent.context_compressor.due(agent.meter):
-        print(len(agent.short_memory.messages()))
+        print(len(agent.window.prompt.messages()))

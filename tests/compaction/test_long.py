@@ -275,7 +275,7 @@ def test_ten_megabytes_in_a_small_window_leave_the_oldest_to_the_archive(
     agent = opened(context_length=8192)
     provider.answers.append(lambda body: NOTE if "You condense" in body["messages"][0]["content"] else "fine")
     assert agent.run("how are you?") == "fine"
-    report = agent.window.compactions[0]
+    report = agent.room.compactions[0]
     assert len(provider.asked) <= 33
     assert report.left_out > 100
     assert Memory(workspace / "agents" / "Ada").read_archive("latest")[1].startswith(before)

@@ -99,7 +99,7 @@ def test_a_summariser_that_is_useless_twice_is_not_asked_again(
         agent.window.measure()
         agent.run("how are you?")
     asked = [each for each in provider.asked if "You condense" in each.messages[0]["content"]]
-    assert len(agent.window.compactions) > 4
+    assert len(agent.room.compactions) > 4
     assert len(asked) == 4  # two compactions, one retry each
     assert told
 

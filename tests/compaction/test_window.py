@@ -43,13 +43,13 @@ def test_an_ordinary_conversation_is_well_below_the_trigger_after_compaction(
         agent.short_memory.add("Ada", talk(1, 1, start=number).turns[1][1])
         agent.window.measure()
         agent.run("and?")
-    assert len(agent.window.compactions) >= 2
-    for report in agent.window.compactions:
+    assert len(agent.room.compactions) >= 2
+    for report in agent.room.compactions:
         assert report.before >= 0.9 * 8192
         assert report.after <= 0.5 * 0.9 * 8192
     assert not [line for line in told if "right after compaction" in line]
     reports = [line for line in told if not line.startswith("compacting: part ")]
-    assert reports == [f"compacted: {report.line}" for report in agent.window.compactions]
+    assert reports == [f"compacted: {report.line}" for report in agent.room.compactions]
 
 
 def test_little_room_after_compaction_is_explained(

@@ -128,11 +128,11 @@ def generations(
 
 def _in_a_chat(agent: Agent) -> Compaction:
     """Say something that makes room necessary; returns what the compaction did."""
-    earlier = len(agent.window.compactions)
+    earlier = len(agent.room.compactions)
     agent.meter.context_length = agent.meter.tokens + 50
     agent.run("and?")
     agent.meter.context_length = agent.settings.context_length or agent.meter.context_length
-    return agent.window.compactions[earlier]
+    return agent.room.compactions[earlier]
 
 
 def _silent(_message: str) -> None:
