@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import typer
 
 from agentmem.cli.app import app
-from agentmem.display import visible, visible_line
+from agentmem.display import visible
 from agentmem.errors import AgentMemError
 
 if TYPE_CHECKING:
@@ -47,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report(message: str) -> None:
-    print(f"agentmem: {visible_line(message)}", file=sys.stderr)
+    from agentmem.cli import output
+
+    output.notice(message)
 
 
 def _report_usage(error: typer.TyperException) -> None:
@@ -56,4 +57,7 @@ def _report_usage(error: typer.TyperException) -> None:
     show = getattr(error, "show", None)
     if show:
         show(file=text)
-    sys.stderr.write(visible(text.getvalue() or f"Error: {error.format_message()}\n"))
+    from agentmem.cli import output
+
+    for line in visible(text.getvalue() or f"Error: {error.format_message()}\n").splitlines():
+        output.say(line)

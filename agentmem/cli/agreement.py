@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -62,4 +61,4 @@ def _show(agent: str, folder: Path, resolved: settings.Settings) -> None:
     output.notice("this is the first chat in this workspace; what happens to what is said:")
     width = max(len(word) for word, _ in rows)
     for word, meaning in rows:
-        print(f"  {word:<{width}}  {visible_line(meaning)}", file=sys.stderr)
+        output.say(f"  {word:<{width}}  {visible_line(meaning)}", indent=width + 4)

@@ -99,8 +99,7 @@ def _verify(agent: str, found: dict[str, list[str]], *, json: bool) -> None:
     if json:
         output.write_json({"agent": agent, "files": found})
     else:
-        for name, problems in found.items():
-            output.write(f"{name}: {'; '.join(problems) or 'ok'}\n")
+        screen.print_lines(f"{name}: {'; '.join(problems) or 'ok'}" for name, problems in found.items())
     wrong = [name for name, problems in found.items() if problems]
     if wrong:
         raise AgentMemError(f"{len(wrong)} of {len(found)} files are not as they were written")
@@ -114,7 +113,7 @@ def _list(agent: str, found: list[Chapter], *, json: bool, exact: bool) -> None:
     elif screen.wanted():
         screen.show_archives(found, exact=exact)
     else:
-        output.write(output.table(map(_as_text, found), right=("size", "entries")))
+        output.write(output.table([*map(_as_text, found)], right=("size", "entries")))
 
 
 def _as_object(chapter: Chapter) -> dict[str, object]:

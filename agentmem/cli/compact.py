@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentmem.cli import options, output
+from agentmem.cli import options, output, screen
 from agentmem.errors import ConfigurationError, UsageError
 from agentmem.models import catalog
 
@@ -130,11 +131,20 @@ def compact(
             tell(f"summarising: part {part} of {parts}" if parts > 1 else "summarising")
 
         report = opened.compact(focus=focus, summary=text, dry_run=dry_run, progress=progress)
+        window = opened.meter.context_length
     if json:
         output.write_json({"agent": agent, **_as_json(report)})
     elif dry_run:
         output.write_text(f"{report.summary}\n")
-    tell(report.line)
+    if quiet:
+        return
+    if screen.wanted(sys.stderr):
+        from agentmem.cli.compacted import drawn
+
+        width = output.width(sys.stderr)
+        screen.show(drawn(report, agent, window, resolved.threshold, width, dry_run=dry_run), sys.stderr)
+    else:
+        output.notice(report.line)
 
 
 def _as_json(report: Compaction) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from agentmem import checkup, redaction, settings
-from agentmem.cli import options, output
+from agentmem.cli import options, output, screen
 from agentmem.display import visible_line
 from agentmem.errors import AgentMemError
 from agentmem.workspace import Workspace
@@ -62,11 +62,15 @@ def doctor(
     if json:
         output.write_json(_as_json(home, cases, resolved, answer))
     else:
-        for case in cases:
-            output.write(f"{_line(case)}\n")
-        output.write(_sources(resolved))
-        if answer:
-            output.write(f"model: {answer['says']}\n")
+        screen.print_lines(_line(case) for case in cases)
+        if sources := _sources(resolved):
+            screen.print_table(sources)
+        screen.print_lines(
+            [
+                *([] if sources else ["every setting has its default"]),
+                *([visible_line(f"model: {answer['says']}")] if answer else []),
+            ]
+        )
     for name, near in settings.misspelt().items():
         output.notice(f"{name} is no setting{f'; did you mean {near}?' if near else ''}")
     left = sum(case.finding.grave and not case.fixed for case in cases) + bool(answer and not answer["ok"])
@@ -110,14 +114,12 @@ def _verdict(names: list[str], cases: list[_Case], left: int) -> str:
     return f"looked at {agents}: {left or 'no'} problem{'' if left == 1 else 's'}{repaired}"
 
 
-def _sources(resolved: settings.Settings) -> str:
-    rows = (
+def _sources(resolved: settings.Settings) -> list[dict[str, str]]:
+    return [
         {"setting": name, "value": visible_line(_shown(resolved, name)), "from": resolved.sources[name]}
         for name in settings.TABLE
         if resolved.sources[name] != "default"
-    )
-    shown = output.table(rows)
-    return shown or "every setting has its default\n"
+    ]
 
 
 def _shown(resolved: settings.Settings, name: str) -> str:

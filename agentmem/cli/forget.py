@@ -12,7 +12,7 @@ import typer
 
 from agentmem import forgetting, input_history, settings
 from agentmem.cli import options, output
-from agentmem.cli.forgotten import Outcome, preview, report
+from agentmem.cli.forgotten import Outcome, amount, preview, report
 from agentmem.errors import AgentMemError, NotFound, StorageError, UsageError
 from agentmem.figures import counted
 from agentmem.memory import Memory
@@ -83,6 +83,7 @@ def forget(
             help="What becomes of summaries made from it: made anew by the model, removed, or left.",
         ),
     ] = None,
+    exact: options.Exact = False,
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     quiet: options.Quiet = False,
@@ -118,9 +119,11 @@ def forget(
     except NotFound as error:
         raise NotFound(f"{error}{options.unheard(role, memory)}") from None
     if not (quiet and (yes or dry_run)):
-        preview(plan)
+        preview(plan, exact=exact)
     outcome = Outcome(agent, plan)
-    if not dry_run and (yes or output.confirm("forget these for good?", _command(plan, summaries))):
+    if not dry_run and (
+        yes or output.confirm(f"{amount(plan)}: forget these for good?", _command(plan, summaries))
+    ):
         outcome = _carry_out(outcome, memory, _choice(plan, summaries), workspace)
     report(outcome, tell, json=json)
 

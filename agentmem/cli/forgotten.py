@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentmem.cli import output
+from agentmem.cli import output, screen
 from agentmem.display import visible_line
 from agentmem.entries import Entry
 from agentmem.figures import counted
@@ -40,8 +40,14 @@ class Outcome:
     remains: Remains = Remains((), ())
 
 
-def preview(plan: Plan) -> None:
-    """Show on stderr what will go."""
+def preview(plan: Plan, *, exact: bool) -> None:
+    """Show on stderr what will go; on a terminal with how long ago it was said, or exactly when."""
+    if screen.wanted(sys.stderr):
+        from agentmem.cli.preview import drawn
+
+        screen.show(drawn(plan, output.width(sys.stderr), exact=exact), sys.stderr)
+        _line("")
+        return
     for each in plan.gone:
         whole = " (the whole file)" if each.file in plan.whole else ""
         _line(f"{each.file}{whole}:")
@@ -65,22 +71,19 @@ def described(entry: Entry) -> str:
 
 
 def report(outcome: Outcome, tell: Callable[[str], None], *, json: bool) -> None:
-    """Say what went, and what may remain."""
-    plan = outcome.plan
+    """Say what went, and what may remain.
+
+    Args:
+        outcome: what that was.
+        tell: tells a line.
+        json: print it as JSON as well.
+    """
     if json:
         output.write_json(_as_object(outcome))
-    where = " and ".join(
-        part
-        for part in (
-            plan.gone and f"{counted(plan.count, 'entry')} in {counted(len(plan.gone), 'file')}",
-            plan.lines and counted(plan.lines, "line") + " of the input history",
-        )
-        if part
-    )
-    tell(f"{'forgot' if outcome.done else 'nothing was removed; this would forget'} {where}")
+    tell(f"{'forgot' if outcome.done else 'nothing was removed; this would forget'} {amount(outcome.plan)}")
     if not outcome.done:
         return
-    summaries = {key_of(entry) for _, entry in plan.summaries}
+    summaries = {key_of(entry) for _, entry in outcome.plan.summaries}
     if summaries:
         became = {"redo": "made anew", "drop": "removed", "keep": "kept as they are, and may tell of it"}
         tell(f"{counted(len(summaries), 'summary')} made from it: {became[outcome.choice]}")
@@ -89,6 +92,15 @@ def report(outcome: Outcome, tell: Callable[[str], None], *, json: bool) -> None
     for name in outcome.remains.files:
         tell(f"still said in {name}, which is not a memory file and was left alone")
     tell("copies may remain in exports, backups and with the model's provider")
+
+
+def amount(plan: Plan) -> str:
+    """Return how much goes, in words."""
+    parts = (
+        plan.gone and f"{counted(plan.count, 'entry')} in {counted(len(plan.gone), 'file')}",
+        plan.lines and counted(plan.lines, "line") + " of the input history",
+    )
+    return " and ".join(part for part in parts if part)
 
 
 def _as_object(outcome: Outcome) -> dict[str, object]:

@@ -9,17 +9,43 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentmem import figures
+from agentmem.cli import rows
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
+    from typing import TextIO
+
+_COLUMNS = 80  # where nobody says
 
 
 def notice(message: str) -> None:
-    """Tell the person something on stderr, in one line."""
-    print(f"agentmem: {visible_line(message)}", file=sys.stderr)
+    """Tell the person something on stderr: in one line, which on a terminal is broken between words."""
+    say(f"agentmem: {visible_line(message)}")
+
+
+def say(line: str, indent: int = 2) -> None:
+    """Print a line that is safe for a terminal on stderr; what does not fit on a row goes on, indented."""
+    if sys.stderr.isatty():
+        from agentmem.repl import draws_unicode
+
+        line = line if draws_unicode() else rows.in_ascii(line)
+        fitting = rows.wrapped((("", line),), width(sys.stderr), indent)
+        line = "\n".join("".join(text for _, text in row) for row in fitting)
+    print(line, file=sys.stderr)
+
+
+def width(stream: TextIO) -> int:
+    """Return the columns of a terminal, or what COLUMNS says."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS
 
 
 def teller(*, quiet: bool) -> Callable[[str], None]:
@@ -53,10 +79,10 @@ def write_json(value: object) -> None:
     write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
-def colour() -> bool:
-    """Whether stdout is a terminal that wants colour."""
+def colour(stream: TextIO | None = None) -> bool:
+    """Whether a stream, stdout by default, is a terminal that wants colour."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return wanted and sys.stdout.isatty()
+    return wanted and (stream or sys.stdout).isatty()
 
 
 def interactive() -> bool:
@@ -108,15 +134,14 @@ def tokens_of(size: int) -> int:
     return size // figures.BYTES_PER_TOKEN
 
 
-def table(rows: Iterable[Mapping[str, str]], right: Iterable[str] = ()) -> str:
+def table(body: Sequence[Mapping[str, str]], right: Iterable[str] = ()) -> str:
     """Return rows as aligned columns under their keys.
 
     Args:
-        rows: all with the same keys.
+        body: the rows, all with the same keys.
         right: keys of the columns that hold figures.
     """
-    body = [dict(row) for row in rows]
-    lines = [{key: key.upper() for key in row} for row in body[:1]] + body
+    lines = [*({key: key.upper() for key in row} for row in body[:1]), *body]
     widths = {key: max(len(line[key]) for line in lines) for key in (lines[0] if lines else ())}
     figures = set(right)
     return "".join(

@@ -14,26 +14,30 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentmem import figures
-from agentmem.cli import output
+from agentmem.cli import output, rows
+from agentmem.display import visible_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+    from typing import TextIO
 
     from agentmem.entries import Entry
     from agentmem.memory.history import Chapter
     from agentmem.repl.region import Line
+    from agentmem.search import Hit, Query
 
-_BOLD, _DIM, _GREEN = "1", "2", "32"
 _MOST_BARS = 200
 """Agents for which the context length is looked up; the list of more is too long to be looked at."""
 _BAR_CELLS = 12
+_NEIGHBOUR_CELLS = 60
+"""Columns that what stands around a hit is cut to, at least."""
 _PROGRESS = "█▏▎▍▌▋▊▉"
 
 
-def wanted() -> bool:
-    """Whether stdout is a terminal that can do more than lines of text."""
-    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+def wanted(stream: TextIO | None = None) -> bool:
+    """Whether a stream, stdout by default, is a terminal that can do more than lines of text."""
+    return (stream or sys.stdout).isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool) -> None:
@@ -42,39 +46,52 @@ def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool
     from agentmem.repl.markdown import Canvas
 
     canvas = Canvas(colour=output.colour())
-    width, now = shutil.get_terminal_size().columns, None if exact else datetime.now().astimezone()
-    _print(
+    width, now = output.width(sys.stdout), None if exact else datetime.now().astimezone()
+    show(
         row
         for number, entry in chosen
         for row in (*views.entry_rows(number, entry, agent, canvas, width, now), ())
     )
 
 
-def show_agents(rows: Sequence[tuple[Path, int, int, int, Entry | None]], *, exact: bool) -> None:
+def show_hits(query: Query, hits: Iterable[tuple[str, Hit]]) -> None:
+    """Print what a search found, each with the agent's name, or "" where that is known."""
+    from agentmem.repl import views
+
+    width = max(output.width(sys.stdout), _NEIGHBOUR_CELLS)
+    lines: list[Line] = []
+    for name, hit in hits:
+        heading, *rest = views.hit_rows(query, hit, width)
+        lines += [((rows.BOLD, f"{visible_line(name)}  " if name else ""), *heading), *rest, ()]
+    show(lines)
+
+
+def show_agents(agents: Sequence[tuple[Path, int, int, int, Entry | None]], *, exact: bool) -> None:
     """Print the agents: folder, entries, size in bytes, archives and last entry of each."""
-    lengths = [_context_length(folder) if len(rows) <= _MOST_BARS else None for folder, *_ in rows]
+    lengths = [_context_length(folder) if len(agents) <= _MOST_BARS else None for folder, *_ in agents]
     cells = [["agent", "entries", "context", "size", "archives", "last used"]]
-    for (folder, entries, size, archives, last), length in zip(rows, lengths, strict=True):
-        when = _when(last.when, exact=exact) if last else "never"
+    for (folder, entries, size, archives, last), length in zip(agents, lengths, strict=True):
+        used = when(last.when, exact=exact) if last else "never"
         context = _context(output.tokens_of(size), length)
-        cells.append([folder.name, str(entries), context, figures.size(size), str(archives or ""), when])
-    _print_table(cells, right={1, 3, 4}, styles={0: _BOLD, 2: _GREEN, 5: _DIM})
+        cells.append([folder.name, str(entries), context, figures.size(size), str(archives or ""), used])
+    show_table(cells, {1, 3, 4}, {0: rows.BOLD, 2: rows.GREEN, 5: rows.DIM})
 
 
 def show_archives(chapters: Sequence[Chapter], *, exact: bool) -> None:
     """Print the archives of an agent."""
     cells = [["archive", "entries", "size", "compacted", "until"]]
     for chapter in chapters:
-        until = _when(chapter.last.when, exact=exact) if chapter.last else "never"
+        until = when(chapter.last.when, exact=exact) if chapter.last else "never"
         archive, gain = chapter.archive, output.gain(chapter.before, chapter.after)
         cells.append([archive.name, str(chapter.entries), figures.size(archive.size), gain, until])
-    _print_table(cells, right={1, 2, 3}, styles={0: _BOLD, 4: _DIM})
+    show_table(cells, {1, 2, 3}, {0: rows.BOLD, 4: rows.DIM})
 
 
-def _when(when: datetime, *, exact: bool) -> str:
+def when(moment: datetime, *, exact: bool = False) -> str:
+    """Return a time as people say it, or exactly."""
     from agentmem.repl.views import ago
 
-    return f"{when.astimezone():%Y-%m-%d %H:%M:%S}" if exact else ago(when, datetime.now().astimezone())
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}" if exact else ago(moment, datetime.now().astimezone())
 
 
 def _context(tokens: int, length: int | None) -> str:
@@ -99,37 +116,54 @@ def _context_length(folder: Path) -> int | None:
         return None
 
 
-def _print_table(cells: list[list[str]], right: set[int], styles: dict[int, str]) -> None:
-    from prompt_toolkit.utils import get_cwidth
-
-    from agentmem.display import visible_line
-
-    cells = [[visible_line(cell) for cell in row] for row in cells]
-    widths = [max(get_cwidth(row[at]) for row in cells) for at in range(len(cells[0]))]
-    rows: list[Line] = []
-    for number, row in enumerate(cells):
-        runs = []
-        for at, cell in enumerate(row):
-            gap = " " * (widths[at] - get_cwidth(cell))
-            text = f"{gap}{cell}" if at in right else f"{cell}{gap}"
-            style = styles.get(at, "") if number else _DIM
-            runs.append((style, text if at == len(row) - 1 else f"{text}  "))
-        rows.append(tuple(runs))
-    _print(rows)
+def show_table(
+    cells: Sequence[Sequence[str]], right: Iterable[int] = (), styles: Mapping[int, str] | None = None
+) -> None:
+    """Print a table: the cells of its heading, then those of each row."""
+    safe = [[visible_line(cell) for cell in row] for row in cells]
+    show(rows.table(safe, output.width(sys.stdout), right=right, styles=styles))
 
 
-def _print(rows: Iterable[Line]) -> None:
-    """Print rows, through a pager when there are more than the screen has."""
+def print_table(found: Sequence[Mapping[str, str]], right: Iterable[str] = ()) -> None:
+    """Print rows under their keys: on a terminal as it has room, elsewhere as text."""
+    if not (wanted() and found):
+        output.write(output.table(found, right))
+        return
+    keys = list(found[0])
+    show_table([keys, *([row[key] for key in keys] for row in found)], {keys.index(key) for key in right})
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of data, which on a terminal are broken between words."""
+    if wanted():
+        show((("", line),) for line in lines)
+    else:
+        output.write("".join(f"{line}\n" for line in lines))
+
+
+def show(lines: Iterable[Line], stream: TextIO | None = None) -> None:
+    """Print rows; on stdout through a pager when there are more than the screen has."""
+    from agentmem.repl import draws_unicode
     from agentmem.repl.region import plain, styled
 
-    colour = output.colour()
-    lines = [styled(row) if colour else plain(row) for row in rows]
-    while lines and not lines[-1]:
-        lines.pop()
-    text = "".join(f"{line}\n" for line in lines)
-    if len(lines) >= shutil.get_terminal_size().lines and sys.stdin.isatty() and _paged(text):
+    where = stream or sys.stdout
+    width, draw = output.width(where), styled if output.colour(where) else plain
+    signs = (lambda text: text) if draws_unicode() else rows.in_ascii
+    lines = (tuple((style, signs(text)) for style, text in line) for line in lines)
+    texts = [draw(row) for line in lines for row in rows.wrapped(line, width, indent=2)]
+    while texts and not texts[-1]:
+        texts.pop()
+    text = "".join(f"{each}\n" for each in texts)
+    if (
+        stream is None
+        and len(texts) >= shutil.get_terminal_size().lines
+        and sys.stdin.isatty()
+        and _paged(text)
+    ):
         return
-    output.write(text)
+    where.flush()
+    where.buffer.write(text.encode("utf-8", "replace"))
+    where.flush()
 
 
 def _paged(text: str) -> bool:

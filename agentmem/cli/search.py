@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentmem import settings
-from agentmem.cli import options, output
+from agentmem.cli import options, output, screen
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
 from agentmem.formats.exported import exported
@@ -28,7 +28,6 @@ _ASKED = 300  # small memories that `--all` asks at most
 _PATIENCE = 0.5  # seconds of indexing before it is mentioned
 _EXCERPT = 400  # characters shown of a hit
 _CONTEXT = 100  # characters shown of what stands before and after it
-_BOLD, _DIM, _FOUND, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[1;33m", "\x1b[0m"
 
 
 def search(
@@ -80,9 +79,11 @@ def search(
     from agentmem.search import parse_query
 
     asked = parse_query(words)
-    colour = output.colour()
+    if screen.wanted():
+        screen.show_hits(asked, [(name if everywhere else "", hit) for name, hit in hits])
+        return
     for name, hit in hits:
-        output.write(rendered(asked, hit, agent=name if everywhere else "", colour=colour))
+        output.write(rendered(asked, hit, agent=name if everywhere else ""))
 
 
 def _promising(agents: Path, names: list[str], words: list[str]) -> list[str]:
@@ -138,39 +139,22 @@ def _as_object(agent: str, hit: Hit) -> dict[str, object]:
     return {**shape, "score": round(hit.score, 4), "before": near(hit.before), "after": near(hit.after)}
 
 
-def rendered(query: Query, hit: Hit, *, agent: str = "", colour: bool = False) -> str:
+def rendered(query: Query, hit: Hit, *, agent: str = "") -> str:
     """Return a hit as text, safe for a terminal: where and when, then the words between their neighbours."""
     from agentmem.search import excerpt
 
-    strong, faint, match, plain = (_BOLD, _DIM, _FOUND, _PLAIN) if colour else ("", "", "", "")
     entry = hit.entry
     where = "  ".join(
         part
         for part in (agent, entry.stamp, visible_line(entry.role), hit.source and f"archive/{hit.source}")
         if part
     )
-    lines = [f"{strong}{where}{plain}"]
-    if hit.before:
-        lines.append(f"{faint}  {_context(hit.before)}{plain}")
-    lines.append(_marked(query, excerpt(query, entry.text.strip(), _EXCERPT), match, plain))
-    if hit.after:
-        lines.append(f"{faint}  {_context(hit.after)}{plain}")
-    return "\n".join([*lines, "", ""])
+    said = visible(excerpt(query, entry.text.strip(), _EXCERPT))
+    before, after = ([f"  {_context(each)}"] if each else [] for each in (hit.before, hit.after))
+    return "\n".join([where, *before, said, *after, "", ""])
 
 
 def _context(entry: Entry) -> str:
     text = " ".join(entry.text.split())
     cut = text if len(text) <= _CONTEXT else f"{text[:_CONTEXT].rstrip()} …"
     return visible_line(f"{entry.role}: {cut}")
-
-
-def _marked(query: Query, text: str, strong: str, plain: str) -> str:
-    from agentmem.search import marks
-
-    if not strong:
-        return visible(text)
-    pieces, done = [], 0
-    for start, end in marks(query, text):
-        pieces += [visible(text[done:start]), strong, visible(text[start:end]), plain]
-        done = end
-    return "".join([*pieces, visible(text[done:])])

@@ -169,7 +169,7 @@ def list_agents(workspace: Workspace, *, json: bool, exact: bool) -> None:
     elif screen.wanted():
         screen.show_agents(rows, exact=exact)
     else:
-        output.write(output.table(map(_as_text, rows), right=("entries", "tokens", "size", "archives")))
+        output.write(output.table([*map(_as_text, rows)], right=("entries", "tokens", "size", "archives")))
 
 
 def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:

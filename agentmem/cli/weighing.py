@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentmem import figures, settings
-from agentmem.cli import output
+from agentmem.cli import output, screen
+from agentmem.display import visible_line
 from agentmem.errors import AgentMemError
 from agentmem.models import catalog, choose_model
 from agentmem.models.base import Usage
@@ -53,22 +54,20 @@ def weigh(chosen: Iterable[tuple[int, Entry]], agent: str, folder: Path, *, json
         entries, so_far = by_role.get(entry.role, (0, 0))
         by_role[entry.role] = entries + 1, so_far + tokens
     rows = [*by_role.items(), ("total", (len(counts), total))]
-    output.write(
-        output.table(
-            (
-                {"role": role, "entries": str(entries), "tokens": f"~{figures.tokens(tokens)}"}
-                for role, (entries, tokens) in rows
-            ),
-            right=("entries", "tokens"),
-        )
+    screen.print_table(
+        [
+            {"role": visible_line(role), "entries": str(entries), "tokens": f"~{figures.tokens(tokens)}"}
+            for role, (entries, tokens) in rows
+        ],
+        right=("entries", "tokens"),
     )
-    output.write(_share(total, model, length, cost, cached))
+    screen.print_lines([_share(total, model, length, cost, cached)])
 
 
 def _share(total: int, model: str, length: int | None, cost: float | None, cached: float | None) -> str:
     """Return what the tokens mean for the model, in one line."""
     if not model:
-        return "no model is configured: its window and price are unknown\n"
+        return "no model is configured: its window and price are unknown"
     window = (
         f"~{100 * total / length:.1f} % of its {figures.tokens(length)} window"
         if length
@@ -77,4 +76,4 @@ def _share(total: int, model: str, length: int | None, cost: float | None, cache
     price = "cost unknown" if cost is None else f"about ${cost:.4f} a request"
     if cost is not None and cached is not None and cached < cost:
         price += f", ${cached:.4f} from the provider's cache"
-    return f"{model}: {window} · {price}\n"
+    return f"{model}: {window} · {price}"
