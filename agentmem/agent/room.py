@@ -82,6 +82,8 @@ class Room:
             StorageError: it does not fit, and the memory cannot be folded.
         """
         fits = self._window.fits
+        if not fits:
+            self._window.tell_guess()
         if self._compressor() and (self._due(pending) or not fits):
             return self._shrink(pending, must_fit=not fits)
         if not fits:
@@ -206,6 +208,8 @@ class Room:
         must_fit: bool = False,
         progress: Callable[[int, int], None],
     ) -> Compaction:
+        if summary is None:
+            self._window.tell_guess()
         before = self._meter.tokens
         compressor = self._compressor() or ContextCompressor(
             keep_tokens=self._settings.keep_tokens, max_summary_calls=self._settings.max_summary_calls

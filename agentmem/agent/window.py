@@ -57,19 +57,27 @@ class Window:
         self._conversation = conversation
         self._max_tokens = settings.max_tokens
         self._schema_text = schema_text
-        length = settings.context_length or model.context_length()
-        if not length:
-            length = FALLBACK_CONTEXT_LENGTH
-            notice(
-                f"the context length of {model.name} is unknown; taking {length} tokens (set it with "
-                "--context-length or context_length in agent.toml)"
-            )
+        self._notice = notice
+        known = settings.context_length or model.context_length()
+        length = known or FALLBACK_CONTEXT_LENGTH
+        self._guessed = not known
+        if not (conversation.preload.entries or conversation.turns):
+            self.tell_guess()
         self.prompt = Prompt(conversation, max(_LEAST_RESULT, length * TOKEN_BYTES // _RESULT_SHARE))
         estimator = Estimator(model.name)
         self.meter = Meter(estimator, length)
         self._tally = Tally(conversation.memory.folder if conversation.memory else None, estimator)
         self._measured = (0, 0)
         self.measure()
+
+    def tell_guess(self) -> None:
+        """Say that nobody knows how long the window is; once, for a new agent or when it begins to matter."""
+        if self._guessed:
+            self._guessed = False
+            self._notice(
+                f"the context length of {self.model.name} is unknown; taking {FALLBACK_CONTEXT_LENGTH} tokens (set "
+                "it with --context-length or context_length in agent.toml)"
+            )
 
     def take_schema(self, schema_text: str) -> None:
         """Count with other tools from now on."""

@@ -110,6 +110,47 @@ def test_the_command_line_refuses_it_with_65(provider: Provider, workspace: Path
     assert Memory(workspace / "agents" / "Ada").read().entries == ()
 
 
+class TestAnUnknownContextLength:
+    """It is said to a new agent, and later when the length that is taken instead makes a difference."""
+
+    def test_is_not_said_at_every_start(self, provider: Provider, opened: Opener, told: list[str]) -> None:
+        provider.answers.append(answer)
+        for _ in range(3):  # a process for each turn, as in a script
+            opened(context_length=None, model="openai/mystery").run("how are you?")
+        (notice,) = told
+        assert notice.startswith("the context length of openai/mystery is unknown; taking 8192 tokens")
+
+    def test_is_said_before_the_compaction_it_causes(
+        self, provider: Provider, opened: Opener, told: list[str]
+    ) -> None:
+        opened(talk(1, 70).turns)
+        provider.answers.append(answer)
+        agent = opened(context_length=None, model="openai/mystery")
+        assert told == []
+        agent.run("how are you?")
+        assert "is unknown" in told[0]
+        assert [line for line in told[1:] if line.startswith("compacted: ")]
+        assert not [line for line in told[1:] if "is unknown" in line]
+
+    def test_is_said_where_nothing_may_be_compacted(
+        self, provider: Provider, opened: Opener, told: list[str]
+    ) -> None:
+        opened(talk(1, 70).turns)
+        with pytest.raises(RequestTooLarge, match="compression is off"):
+            opened(context_length=None, model="openai/mystery", compression=False).run("how are you?")
+        (notice,) = told
+        assert "is unknown" in notice
+        assert provider.asked == []
+
+    def test_does_not_matter_to_a_summary_by_hand(
+        self, provider: Provider, opened: Opener, told: list[str]
+    ) -> None:
+        opened(talk(1, 4).turns)
+        opened(context_length=None, model="openai/mystery").compact(summary="short")
+        assert told == []
+        assert provider.asked == []
+
+
 def test_nothing_to_compact_is_no_matter_in_a_chat(
     provider: Provider, opened: Opener, told: list[str]
 ) -> None:
