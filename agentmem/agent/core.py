@@ -127,7 +127,7 @@ class Agent:
             custom_rules_prompt=custom_rules_prompt,
             clock=clock,
         )
-        self.context_compressor = compressor_for(loaded)
+        self.context_compressor = compressor_for(loaded) if loaded.compression else None
         self._link = Link(
             self.short_memory, self._toolbox, loaded, model, lambda: self.context_compressor, notice
         )

@@ -29,14 +29,12 @@ def memory_for(folder: Path, settings: Settings, clock: Callable[[], datetime]) 
     )
 
 
-def compressor_for(settings: Settings) -> ContextCompressor | None:
-    """Return the compressor, or None when compression is off.
+def compressor_for(settings: Settings) -> ContextCompressor:
+    """Return what compacts when that is due, or, with compression off, when it is asked for.
 
     Raises:
         UsageError: the threshold is not in (0, 1].
     """
-    if not settings.compression:
-        return None
     return ContextCompressor(
         settings.threshold,
         settings.summarizer_model or None,

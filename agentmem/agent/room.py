@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentmem import models
 from agentmem.agent.pace import Breaker, too_often
-from agentmem.compressor import Compaction, ContextCompressor
+from agentmem.agent.parts import compressor_for
 from agentmem.errors import (
     CompactionFailed,
     ContextOverflow,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agentmem.agent.window import Window
+    from agentmem.compressor import Compaction, ContextCompressor
     from agentmem.conversation import Conversation
     from agentmem.models.base import Model
     from agentmem.settings import Settings
@@ -211,9 +212,7 @@ class Room:
         if summary is None:
             self._window.tell_guess()
         before = self._meter.tokens
-        compressor = self._compressor() or ContextCompressor(
-            keep_tokens=self._settings.keep_tokens, max_summary_calls=self._settings.max_summary_calls
-        )
+        compressor = self._compressor() or compressor_for(self._settings)
         with self._summariser(compressor, needed=summary is None) as (model, length):
             report = compressor.compress(
                 self._conversation,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agentmem.compressor.details import complete, covered, missing_lines
@@ -259,20 +259,14 @@ class Attempt:
         """Return the report with the figures."""
         stays = self.limits.fixed + sum(map(self._size, self.kept))
         text = "\n".join([made.summary, *(turn.content for turn in self.kept)])
-        return Compaction(
+        return replace(
+            made,
             before=stays + sum(map(self._size, head)),
             after=stays + self._tokens(made.summary) + _FENCE,
             summarised=len(head),
             kept=len(self.kept),
             calls=self.summariser.calls,
             usage=self.summariser.usage,
-            left_out=made.left_out,
-            unread=made.unread,
             details=len(ledger.details),
             details_kept=len(covered(ledger.details, text)),
-            invented=made.invented,
-            retried=made.retried,
-            extractive=made.extractive,
-            failure=made.failure,
-            summary=made.summary,
         )

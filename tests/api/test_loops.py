@@ -235,64 +235,6 @@ class TestSixtyStepsInASmallWindow:
         return Answer(calls=(("site", {"number": self.step}),))
 
 
-def test_persona_and_rules_are_read_again_after_a_compaction(
-    provider: Provider, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AGENTMEM_KEEP_TOKENS", "0")
-    folder = workspace / "agents" / "Ada"
-    folder.mkdir(parents=True)
-    file = folder / "agent.toml"
-    file.write_text('system_prompt = "You survey."\nrules = "Mind the dunes."\n')
-    with Agent("Ada", "gpt-4o", notice=lambda _message: None) as agent:
-        provider.answers.append("aye")
-        agent.run("hi")
-        file.write_text('system_prompt = "You survey."\nrules = "Mind  the\\n dunes and the tide."\n')
-        provider.answers.append("aye")
-        agent.run("hi")
-        agent.compact(summary="greetings")
-        provider.answers.append("aye")
-        agent.run("hi")
-        file.write_text("rules = \n")
-        agent.compact(summary="greetings")
-        provider.answers.append("aye")
-        agent.run("hi")
-    heads = [asked.messages[0]["content"].split("\n\nBelow", 1)[0] for asked in provider.asked]
-    old, new = "You survey.\n\nMind the dunes.", "You survey.\n\nMind  the\n dunes and the tide."
-    assert heads == [old, old, new, new]
-
-
-def test_a_persona_given_by_hand_is_not_replaced(
-    provider: Provider, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AGENTMEM_KEEP_TOKENS", "0")
-    folder = workspace / "agents" / "Ada"
-    folder.mkdir(parents=True)
-    (folder / "agent.toml").write_text('rules = "Mind the dunes."\n')
-    with Agent("Ada", "gpt-4o", rules="Mind the gap.") as agent:
-        agent.short_memory.add("User", "hi")
-        agent.compact(summary="greetings")
-        provider.answers.append("aye")
-        agent.run("hi")
-    assert "Mind the gap." in provider.asked[0].text
-    assert "dunes" not in provider.asked[0].text
-
-
-def test_a_persona_replaced_in_the_session_stays_replaced(
-    provider: Provider, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AGENTMEM_KEEP_TOKENS", "0")
-    folder = workspace / "agents" / "Ada"
-    folder.mkdir(parents=True)
-    (folder / "agent.toml").write_text('system_prompt = "You survey."\nrules = "Mind the dunes."\n')
-    with Agent("Ada", "gpt-4o") as agent:
-        agent.short_memory.add("User", "hi")
-        agent.short_memory.system_prompt = "You sail."
-        agent.compact(summary="greetings")
-        provider.answers.append("aye")
-        agent.run("hi")
-    assert provider.asked[0].messages[0]["content"].startswith("You sail.\n\nMind the dunes.")
-
-
 def test_two_agents_in_two_threads_each_loop_by_themselves(provider: Provider) -> None:
     provider.answers.append(
         lambda body: digs(len(body["messages"])) if len(body["messages"]) < 6 else Answer("down")

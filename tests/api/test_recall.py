@@ -109,6 +109,17 @@ def test_a_model_that_rejects_tools_gets_the_fact_in_the_request_itself(
     assert any(notice.startswith("recalled from the archive: User ") for notice in notices)
 
 
+def test_another_model_is_offered_the_tool_again(provider: Provider, memory: Memory) -> None:
+    assert memory.exists()
+    provider.answers += [NO_TOOLS, "Under the blue pot.", "You are welcome."]
+    with opened() as agent:
+        agent.run(ASKED)
+        agent.use_model("gpt-4o-mini")
+        agent.run("Thank you for the help.")
+    offered = [tool_names(provider, request) for request in range(3)]
+    assert offered == [["search_memory"], [], ["search_memory"]]
+
+
 def test_recall_leaves_the_prefix_of_the_request_as_it_was(provider: Provider, memory: Memory) -> None:
     assert memory.exists()
     provider.answers += ["One.", "Two.", "Three."]

@@ -193,6 +193,15 @@ class TestWithoutCompression:
             agent.run("how are you?")
         assert len(provider.asked) == 1
 
+    def test_one_that_is_asked_for_goes_by_the_settings(self, provider: Provider, opened: Opener) -> None:
+        agent = opened(
+            talk(1, 8).turns, compression=False, summarizer_model="gpt-4o-mini", summarizer_temperature=0.9
+        )
+        provider.answers.append(answer)
+        assert agent.compact().archive
+        (asked,) = provider.asked
+        assert (asked.body["model"], asked.body["temperature"]) == ("gpt-4o-mini", 0.9)
+
     def test_from_the_command_line(self, provider: Provider, opened: Opener, workspace: Path) -> None:
         opened(talk(1, 20).turns)
         ran = run(
