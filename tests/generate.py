@@ -13,6 +13,7 @@ import typer
 
 from agentmem import __version__
 from agentmem.cli import app
+from agentmem.cli.helping import tidy, usage
 from agentmem.cli.loading import COMMANDS
 from tests.documents import README, with_settings
 
@@ -132,15 +133,15 @@ def command_page(name: str, group: Any) -> str:
     command = group.commands[name]
     context = command.make_context(name, [], resilient_parsing=True, parent=None)
     parameters = command.get_params(context)
-    records = [(each, each.get_help_record(context)) for each in parameters]
-    arguments = [
-        (re.sub(r" <.*>$", "", record[0]), record[1])
-        for each, record in records
-        if record and each.param_type_name == "argument"
+    records = [
+        (each.param_type_name, tidy(*record))
+        for each in parameters
+        if (record := each.get_help_record(context))
     ]
-    options = [record for each, record in records if record and each.param_type_name == "option"]
-    words = [word for each in parameters for word in each.get_usage_pieces(context)]
-    synopsis = " ".join(rf"\fI{roff(word)}\fR" for word in words)
+    arguments = [record for kind, record in records if kind == "argument"]
+    options = [record for kind, record in records if kind == "option"]
+    words = usage(" ".join(word for each in parameters for word in each.get_usage_pieces(context)))
+    synopsis = " ".join(rf"\fI{roff(word)}\fR" for word in words.split())
     lines = [
         *heading(f"agentmem-{name}", COMMANDS[name].rstrip(".")),
         *section("SYNOPSIS", [rf"\fBagentmem {roff(name)}\fR [\fIOPTION\fR...] {synopsis}"]),
@@ -190,8 +191,7 @@ def see_also(names: Any) -> Iterator[str]:
 
 def roff(text: str) -> str:
     """Return a text that troff shows as it is."""
-    text = re.sub(r"\[x>=(\d+)\]", r"(at least \1)", " ".join(text.split()))
-    text = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
+    text = " ".join(text.split()).replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     return f"\\&{text}" if text.startswith((".", "\\(aq")) else text
 
 

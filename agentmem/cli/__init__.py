@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import typer
 
 from agentmem.cli.app import app
-from agentmem.display import visible
 from agentmem.errors import AgentMemError
 
 if TYPE_CHECKING:
@@ -52,12 +51,10 @@ def _report(message: str) -> None:
 
 
 def _report_usage(error: typer.TyperException) -> None:
-    """Print what Typer says about the arguments, whose words may hold anything."""
-    text = io.StringIO()
-    show = getattr(error, "show", None)
-    if show:
-        show(file=text)
-    from agentmem.cli import output
+    """Say what is wrong with the arguments; where there are none at all, the help is the answer."""
+    from agentmem.cli.helping import mistake
 
-    for line in visible(text.getvalue() or f"Error: {error.format_message()}\n").splitlines():
-        output.say(line)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(f"{error.format_message()}\n")
+    else:
+        _report(mistake(error))

@@ -29,7 +29,7 @@ def doctor(
     agent: Annotated[
         str | None,
         typer.Argument(
-            metavar="[AGENT]",
+            metavar="AGENT",
             help="The agent; without one, all of them.",
             autocompletion=options.complete_agents,
             show_default=False,

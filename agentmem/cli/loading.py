@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from agentmem.cli.values import PlainCommand, lightened
+from agentmem.cli.values import OwnContext, PlainCommand, lightened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,8 @@ COMMANDS = {
 
 class LazyGroup(TyperGroup):
     """All commands; their help and their names need none of their modules."""
+
+    context_class = OwnContext
 
     def __init__(self, **rest: Any) -> None:
         super().__init__(**{**rest, "commands": Loaded()})

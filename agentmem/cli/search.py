@@ -43,11 +43,16 @@ def search(
     query: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="QUERY...", help='Words, "a phrase", or a prefix*; best first.', show_default=False
+            metavar="QUERY", help='Words, "a phrase", or a prefix*; best first.', show_default=False
         ),
     ] = None,
     everywhere: Annotated[bool, typer.Option("--all", help="Search every agent.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Hits at most.")] = 10,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit", "-n", metavar="N", min=1, help="Hits at most [default: 10].", show_default=False
+        ),
+    ] = 10,
     last: options.Last = None,
     since: options.Since = None,
     before: options.Before = None,

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
@@ -20,8 +21,20 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?", re.ASCII)
 
 
+class OwnContext(typer.Context):
+    """What a command runs in; it sets help our way."""
+
+    def make_formatter(self) -> Any:
+        """Return what sets help."""
+        from agentmem.cli.helping import Formatter
+
+        return Formatter()
+
+
 class PlainCommand(TyperCommand):
     """A command whose plain parameters are converted here."""
+
+    context_class = OwnContext
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, that of `--help` included."""

@@ -62,7 +62,13 @@ def twin(command: type[typer.core.TyperCommand]) -> tuple[typer.Typer, list[Any]
     return made, taken
 
 
-PLAIN, SLOW = twin(PlainCommand), twin(typer.core.TyperCommand)
+class SlowCommand(typer.core.TyperCommand):
+    """One that leaves all conversion to typer."""
+
+    context_class = PlainCommand.context_class
+
+
+PLAIN, SLOW = twin(PlainCommand), twin(SlowCommand)
 typed = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6) | st.sampled_from(
     [
         "7",
