@@ -6,11 +6,11 @@ import json
 import threading
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from agentmem.entries import Document, format_stamp, free_text, parse, storable
+from agentmem.entries import Document, free_text, parse, storable
 from agentmem.errors import UsageError
-from agentmem.memory.reader import now
 from agentmem.memory.reading import Cursor
 from agentmem.roles import SYSTEM, USER, is_user, marked
+from agentmem.stamps import format_stamp, now
 from agentmem.turns import INTERRUPTED, Turn
 
 if TYPE_CHECKING:

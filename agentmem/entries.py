@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentmem import roles
+from agentmem.stamps import parse_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
 TERMINATOR = b"\n\n---\n\n"
 CUT_OFF = "<!-- entry was not closed -->"
 """Text that closes an entry whose end was lost, so that nobody takes half of it for the whole."""
 
-TICK = timedelta(microseconds=1)
-"""The least by which two timestamps differ."""
 
 _CRLF_TERMINATOR = b"\r\n\r\n---\r\n\r\n"
 _RULE = TERMINATOR.rstrip()
@@ -330,26 +329,3 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-def format_stamp(when: datetime) -> str:
-    """Return an entry's timestamp: ISO 8601, microseconds, UTC offset."""
-    return when.isoformat(timespec="microseconds")
-
-
-def is_stamp(stamp: str) -> bool:
-    """Whether a timestamp is one."""
-    try:
-        datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    except ValueError:
-        return False
-    return True
-
-
-def parse_stamp(stamp: str) -> datetime:
-    """Read a timestamp; one without an offset is local time, one that is no date is the epoch's start."""
-    try:
-        when = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-        return when.astimezone() if when.tzinfo is None else when
-    except (ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0).astimezone()

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING
 
-from agentmem.entries import TICK, format_stamp, parse_stamp
 from agentmem.errors import AgentMemError
 from agentmem.formats.registry import Left, open_import
+from agentmem.stamps import TICK, format_stamp, parse_stamp
 from agentmem.turns import IMPORTED
 
 if TYPE_CHECKING:

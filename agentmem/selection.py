@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentmem.errors import NotFound, UsageError
 from agentmem.roles import is_user, tool_of
 from agentmem.settings import parse_duration
+from agentmem.stamps import read_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -125,15 +126,14 @@ def parse_when(text: str, now: datetime) -> datetime:
         return midnight - timedelta(days=word.casefold() == "yesterday")
     try:
         return now - parse_duration(word.removesuffix("ago").strip())
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     try:
-        when = datetime.fromisoformat(word.replace("Z", "+00:00"))
+        return read_time(word)
     except ValueError:
         raise UsageError(
             f"not a time: {text!r}; write 2026-04-20, 2026-04-20T18:30, today, yesterday, or a span such as 2h or 30d"
         ) from None
-    return when.astimezone() if when.tzinfo is None else when
 
 
 def pick_entry(entries: Sequence[Entry], wanted: str) -> Entry:

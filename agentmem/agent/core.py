@@ -17,8 +17,8 @@ from agentmem.agent.toolbox import Toolbox
 from agentmem.conversation import Conversation
 from agentmem.entries import storable
 from agentmem.errors import NotFound, ToolsNotSupported, UsageError
-from agentmem.memory.reader import now
 from agentmem.roles import USER
+from agentmem.stamps import now
 from agentmem.tools import load
 from agentmem.workspace import Workspace
 

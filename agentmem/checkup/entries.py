@@ -8,7 +8,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from agentmem.checkup.finding import Finding
-from agentmem.entries import CUT_OFF, header_field, is_stamp, parse
+from agentmem.entries import CUT_OFF, header_field, parse
+from agentmem.stamps import is_stamp
 from agentmem.workspace import ARCHIVE_FOLDER
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from agentmem.cli.forgotten import Outcome, amount, preview, report
 from agentmem.errors import AgentMemError, NotFound, StorageError, UsageError
 from agentmem.figures import counted
 from agentmem.memory import Memory
-from agentmem.memory.reader import now
 from agentmem.roles import marked
 from agentmem.settings import parse_duration
+from agentmem.stamps import now
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:

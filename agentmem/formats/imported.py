@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentmem import roles
-from agentmem.entries import TICK, format_stamp
+from agentmem.stamps import TICK, format_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING
 
-from agentmem.entries import closing, format_stamp, header_field, make_header, parse
+from agentmem.entries import closing, header_field, make_header, parse
 from agentmem.memory.archives import shelve
+from agentmem.stamps import format_stamp
 from agentmem.workspace import MEMORY_FILE
 
 if TYPE_CHECKING:

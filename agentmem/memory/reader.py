@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentmem.durable import Folder, read_at, reading
@@ -14,21 +13,18 @@ from agentmem.locking import locked
 from agentmem.memory.archives import Archive, list_archives, pick_archive
 from agentmem.memory.reading import Changes, Cursor, Glance, count_before, glance, pieces_of, read_tail
 from agentmem.memory.tombstones import forgotten, tombstone
+from agentmem.stamps import now
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from agentmem.entries import Document, Entry
 
 _READ_WAIT = 1.0  # seconds a reader waits for a writer before it reads regardless
-
-
-def now() -> datetime:
-    """Return the local time with its UTC offset."""
-    return datetime.now().astimezone()
 
 
 def _unlocked(*_: object, **__: object) -> AbstractContextManager[None]:

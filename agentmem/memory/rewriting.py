@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from agentmem.entries import (
     Entry,
     closing,
-    format_stamp,
     header_field,
     make_entry,
     make_header,
@@ -22,6 +21,7 @@ from agentmem.errors import MemoryChanged, NotFound
 from agentmem.memory.archives import add_archive, list_archives, pick_archive
 from agentmem.memory.reading import digest
 from agentmem.roles import SYSTEM, marked
+from agentmem.stamps import format_stamp
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 
 if TYPE_CHECKING:

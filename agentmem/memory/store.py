@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from agentmem.durable import Folder, close, sync, write_all, writing
-from agentmem.entries import TICK, format_stamp, make_entry, make_header, parse, storable
+from agentmem.entries import make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError, MemoryUnreadable
 from agentmem.locking import COMPACTION_LOCK
 from agentmem.memory import joining, removal, rewriting
@@ -17,6 +17,7 @@ from agentmem.memory.archives import list_archives, sweep
 from agentmem.memory.parts import drop_parts, read_parts, write_part
 from agentmem.memory.reader import MemoryReader
 from agentmem.memory.reading import Cursor, digest, identity, read_tail
+from agentmem.stamps import TICK, format_stamp
 from agentmem.workspace import ARCHIVE_FOLDER, DELETED_PREFIX, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentmem.entries import format_stamp, make_entry, make_header
+from agentmem.entries import make_entry, make_header
 from agentmem.search import Search
+from agentmem.stamps import format_stamp
 from tests.quality.dialogues import make_talk
 
 if TYPE_CHECKING:
