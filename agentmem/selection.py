@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from agentmem.converting import parse_duration
 from agentmem.errors import NotFound, UsageError
 from agentmem.roles import is_user, tool_of
-from agentmem.settings import parse_duration
 from agentmem.stamps import read_time
 
 if TYPE_CHECKING:

@@ -11,110 +11,39 @@ import os
 import re
 import sys
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
 from agentmem import approvals, spelling
+from agentmem.converting import (
+    FALSE,
+    TRUE,
+    as_flag,
+    as_integer,
+    as_loops,
+    as_number,
+    as_one_of,
+    as_text,
+    as_texts,
+    parse_duration,
+)
 from agentmem.errors import AgentMemError, ConfigurationError, UsageError
 from agentmem.workspace import AGENT_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import timedelta
+
+    from agentmem.converting import Loops
 
 PREFIX = "AGENTMEM_"
 _OTHER_VARIABLES = frozenset({"AGENTMEM_DEBUG"})
-Loops = int | Literal["auto"]
-
-_TRUE = ("true", "yes", "on", "1")
-_FALSE = ("false", "no", "off", "0")
 # An empty flag for these is a shell variable that was not set, not a wish.
 _NEVER_EMPTY = frozenset({"model", "api_base", "summarizer_model"})
 _RECALLS = ("tool", "auto", "off")
 _LOCKS = ("file", "none")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    raise ValueError("a text is wanted")
-
-
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.strip().casefold() in _TRUE + _FALSE:
-        return value.strip().casefold() in _TRUE
-    raise ValueError("true or false is wanted")
-
-
-def _number(low: float, high: float = float("inf"), *, above: bool = False) -> Callable[[object], float]:
-    def convert(value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError("a number is wanted")  # noqa: TRY004 - the caller reports ValueError
-        try:
-            number = float(value)
-        except ValueError:
-            raise ValueError("a number is wanted") from None
-        if not (low < number if above else low <= number) or not number <= high:
-            bounds = f"{'above' if above else 'at least'} {low:g}"
-            raise ValueError(
-                f"a number {bounds}{'' if high == float('inf') else f' and at most {high:g}'} is wanted"
-            )
-        return number
-
-    return convert
-
-
-def _integer(low: int) -> Callable[[object], int]:
-    def convert(value: object) -> int:
-        number = _number(low)(value)
-        if number != int(number):
-            raise ValueError("a whole number is wanted")
-        return int(number)
-
-    return convert
-
-
-def _loops(value: object) -> Loops:
-    if value == "auto":
-        return "auto"
-    try:
-        return _integer(1)(value)
-    except ValueError:
-        raise ValueError("a whole number from 1 on, or auto, is wanted") from None
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-        return tuple(value)
-    raise ValueError("a list of texts is wanted")
-
-
-def _one_of(*words: str) -> Callable[[object], str]:
-    def convert(value: object) -> str:
-        if value in words:
-            return str(value)
-        raise ValueError(f"one of {', '.join(filter(None, words))} is wanted")
-
-    return convert
-
-
-def parse_duration(value: object) -> timedelta:
-    """Read a span such as `90d`, `12h`, `30m` or `2w`.
-
-    Raises:
-        ValueError: it is none.
-    """
-    found = re.fullmatch(r"(\d{1,6})\s*([mhdw])", value.strip()) if isinstance(value, str) else None
-    if not found:
-        raise ValueError("a span such as 90d, 12h or 2w is wanted")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 def _setting(
@@ -129,7 +58,7 @@ def _setting(
     metadata = {
         "convert": convert,
         "help": explanation,
-        "words": words or (_TRUE + _FALSE if convert is _flag else ()),
+        "words": words or (TRUE + FALSE if convert is as_flag else ()),
         "variables": variables,
         "runs_code": runs_code,
     }
@@ -160,65 +89,71 @@ class Settings:
     `sources` says where each value came from, `unapproved` which files were not taken at their word.
     """
 
-    model: str = _setting("", _text, "model to talk to, such as gpt-4o, anthropic/claude-sonnet-4-6 or local")
+    model: str = _setting(
+        "", as_text, "model to talk to, such as gpt-4o, anthropic/claude-sonnet-4-6 or local"
+    )
     api_base: str = _setting(
         "",
-        _text,
+        as_text,
         "URL of an OpenAI-compatible endpoint",
         variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     )
     key_command: str = _setting(
-        "", _text, "command that prints the API key, such as `pass show openai`", runs_code=True
+        "", as_text, "command that prints the API key, such as `pass show openai`", runs_code=True
     )
-    system_prompt: str = _setting("", _text, "system prompt: who the agent is")
-    rules: str = _setting("", _text, "rules sent after the system prompt")
-    temperature: float | None = _setting(None, _number(0, 2), "sampling temperature, 0 to 2")
-    max_tokens: int | None = _setting(None, _integer(1), "completion tokens at most")
-    timeout: float = _setting(600.0, _number(0, above=True), "seconds to wait for the provider's next bytes")
+    system_prompt: str = _setting("", as_text, "system prompt: who the agent is")
+    rules: str = _setting("", as_text, "rules sent after the system prompt")
+    temperature: float | None = _setting(None, as_number(0, 2), "sampling temperature, 0 to 2")
+    max_tokens: int | None = _setting(None, as_integer(1), "completion tokens at most")
+    timeout: float = _setting(
+        600.0, as_number(0, above=True), "seconds to wait for the provider's next bytes"
+    )
     context_length: int | None = _setting(
-        None, _integer(1), "the model's context window in tokens; looked up when not set"
+        None, as_integer(1), "the model's context window in tokens; looked up when not set"
     )
-    compression: bool = _setting(True, _flag, "summarise the memory when it fills the context window")
+    compression: bool = _setting(True, as_flag, "summarise the memory when it fills the context window")
     threshold: float = _setting(
         0.9,
-        _number(0, 1, above=True),
+        as_number(0, 1, above=True),
         "share of the context window at which compaction fires, above 0, at most 1",
     )
     keep_tokens: int | None = _setting(
         None,
-        _integer(0),
+        as_integer(0),
         "tokens of recent talk a compaction leaves word for word; default 10 % of the window, at most 4000",
     )
-    summarizer_model: str = _setting("", _text, "model that writes summaries; the agent's own when not set")
-    summarizer_temperature: float = _setting(0.2, _number(0, 2), "sampling temperature of summaries, 0 to 2")
-    summarizer_max_tokens: int = _setting(4000, _integer(1), "tokens of a summary at most")
-    max_summary_calls: int = _setting(32, _integer(1), "model calls one compaction may take")
-    memory: bool = _setting(True, _flag, "keep the conversation in MEMORY.md")
-    redact: bool = _setting(True, _flag, "replace keys and passwords before anything is stored")
+    summarizer_model: str = _setting("", as_text, "model that writes summaries; the agent's own when not set")
+    summarizer_temperature: float = _setting(
+        0.2, as_number(0, 2), "sampling temperature of summaries, 0 to 2"
+    )
+    summarizer_max_tokens: int = _setting(4000, as_integer(1), "tokens of a summary at most")
+    max_summary_calls: int = _setting(32, as_integer(1), "model calls one compaction may take")
+    memory: bool = _setting(True, as_flag, "keep the conversation in MEMORY.md")
+    redact: bool = _setting(True, as_flag, "replace keys and passwords before anything is stored")
     keep_archives: timedelta | None = _setting(
         None, parse_duration, "delete archives older than this, such as 90d; never when not set"
     )
     recall: str = _setting(
         "",
-        _one_of("", *_RECALLS),
+        as_one_of("", *_RECALLS),
         "how the agent reaches archived talk: tool, auto or off; by the model when not set",
         words=_RECALLS,
     )
     max_loops: Loops = _setting(
-        1, _loops, "model calls a task may take, or auto: until no tool is wanted", words=("auto",)
+        1, as_loops, "model calls a task may take, or auto: until no tool is wanted", words=("auto",)
     )
     tools: tuple[str, ...] = _setting(
-        (), _texts, "Python functions the model may call, each MODULE:FUNCTION", runs_code=True
+        (), as_texts, "Python functions the model may call, each MODULE:FUNCTION", runs_code=True
     )
     tool_timeout: float | None = _setting(
-        None, _number(0, above=True), "seconds one call of a tool may take; no limit when not set"
+        None, as_number(0, above=True), "seconds one call of a tool may take; no limit when not set"
     )
     lock_timeout: float = _setting(
-        10.0, _number(0), "seconds to wait for another process to release the folder"
+        10.0, as_number(0), "seconds to wait for another process to release the folder"
     )
     lock: str = _setting(
         "file",
-        _one_of(*_LOCKS),
+        as_one_of(*_LOCKS),
         "how processes keep out of each other's way: file, or none where the file system has no locks",
         words=_LOCKS,
     )

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from agentmem.agent.room import Room
     from agentmem.agent.window import Window
     from agentmem.compressor import Compaction, ContextCompressor
+    from agentmem.converting import Loops
     from agentmem.entries import Entry
     from agentmem.models.base import Model, Piece, ToolCall
-    from agentmem.settings import Loops, Settings
+    from agentmem.settings import Settings
     from agentmem.tokens import Meter
     from agentmem.tools import Tool
 

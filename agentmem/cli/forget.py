@@ -13,11 +13,11 @@ import typer
 from agentmem import forgetting, input_history, settings
 from agentmem.cli import options, output
 from agentmem.cli.forgotten import Outcome, amount, preview, report
+from agentmem.converting import parse_duration
 from agentmem.errors import AgentMemError, NotFound, StorageError, UsageError
 from agentmem.figures import counted
 from agentmem.memory import Memory
 from agentmem.roles import marked
-from agentmem.settings import parse_duration
 from agentmem.stamps import now
 from agentmem.workspace import Workspace
 
