@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 PREFIX = "AGENTMEM_"
 _OTHER_VARIABLES = frozenset({"AGENTMEM_DEBUG"})
+
 # An empty flag for these is a shell variable that was not set, not a wish.
 _NEVER_EMPTY = frozenset({"model", "api_base", "summarizer_model"})
 _RECALLS = ("tool", "auto", "off")
@@ -51,6 +52,7 @@ def _setting(
     convert: Callable[[object], Any],
     explanation: str,
     *,
+    unset: str = "",
     words: tuple[str, ...] = (),
     variables: tuple[str, ...] = (),
     runs_code: bool = False,
@@ -58,6 +60,7 @@ def _setting(
     metadata = {
         "convert": convert,
         "help": explanation,
+        "unset": unset,
         "words": words or (TRUE + FALSE if convert is as_flag else ()),
         "variables": variables,
         "runs_code": runs_code,
@@ -90,26 +93,38 @@ class Settings:
     """
 
     model: str = _setting(
-        "", as_text, "model to talk to, such as gpt-4o, anthropic/claude-sonnet-4-6 or local"
+        "",
+        as_text,
+        "model to talk to, such as gpt-4o, anthropic/claude-sonnet-4-6, local or local:FILE.gguf",
+        unset="by the keys that are set, else local",
     )
     api_base: str = _setting(
         "",
         as_text,
         "URL of an OpenAI-compatible endpoint",
+        unset="the provider's",
         variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     )
     key_command: str = _setting(
-        "", as_text, "command that prints the API key, such as `pass show openai`", runs_code=True
+        "",
+        as_text,
+        "command that prints the API key, such as `pass show openai`",
+        unset="none",
+        runs_code=True,
     )
-    system_prompt: str = _setting("", as_text, "system prompt: who the agent is")
-    rules: str = _setting("", as_text, "rules sent after the system prompt")
-    temperature: float | None = _setting(None, as_number(0, 2), "sampling temperature, 0 to 2")
-    max_tokens: int | None = _setting(None, as_integer(1), "completion tokens at most")
+    system_prompt: str = _setting("", as_text, "system prompt: who the agent is", unset="none")
+    rules: str = _setting("", as_text, "rules sent after the system prompt", unset="none")
+    temperature: float | None = _setting(
+        None, as_number(0, 2), "sampling temperature, 0 to 2", unset="the provider's"
+    )
+    max_tokens: int | None = _setting(
+        None, as_integer(1), "tokens of a reply at most", unset="the provider's limit"
+    )
     timeout: float = _setting(
         600.0, as_number(0, above=True), "seconds to wait for the provider's next bytes"
     )
     context_length: int | None = _setting(
-        None, as_integer(1), "the model's context window in tokens; looked up when not set"
+        None, as_integer(1), "the model's context window in tokens", unset="looked up"
     )
     compression: bool = _setting(True, as_flag, "summarise the memory when it fills the context window")
     threshold: float = _setting(
@@ -120,9 +135,10 @@ class Settings:
     keep_tokens: int | None = _setting(
         None,
         as_integer(0),
-        "tokens of recent talk a compaction leaves word for word; default 10 % of the window, at most 4000",
+        "tokens of recent talk a compaction leaves word for word",
+        unset="10 % of the window, at most 4000",
     )
-    summarizer_model: str = _setting("", as_text, "model that writes summaries; the agent's own when not set")
+    summarizer_model: str = _setting("", as_text, "model that writes summaries", unset="the agent's own")
     summarizer_temperature: float = _setting(
         0.2, as_number(0, 2), "sampling temperature of summaries, 0 to 2"
     )
@@ -131,22 +147,27 @@ class Settings:
     memory: bool = _setting(True, as_flag, "keep the conversation in MEMORY.md")
     redact: bool = _setting(True, as_flag, "replace keys and passwords before anything is stored")
     keep_archives: timedelta | None = _setting(
-        None, parse_duration, "delete archives older than this, such as 90d; never when not set"
+        None, parse_duration, "delete archives older than this, such as 90d, 12h or 2w", unset="never"
     )
     recall: str = _setting(
         "",
         as_one_of("", *_RECALLS),
-        "how the agent reaches archived talk: tool, auto or off; by the model when not set",
+        "how the agent reaches archived talk: tool, auto or off",
+        unset="by the model",
         words=_RECALLS,
     )
     max_loops: Loops = _setting(
         1, as_loops, "model calls a task may take, or auto: until no tool is wanted", words=("auto",)
     )
     tools: tuple[str, ...] = _setting(
-        (), as_texts, "Python functions the model may call, each MODULE:FUNCTION", runs_code=True
+        (),
+        as_texts,
+        "Python functions the model may call, each MODULE:FUNCTION",
+        unset="none",
+        runs_code=True,
     )
     tool_timeout: float | None = _setting(
-        None, as_number(0, above=True), "seconds one call of a tool may take; no limit when not set"
+        None, as_number(0, above=True), "seconds one call of a tool may take", unset="no limit"
     )
     lock_timeout: float = _setting(
         10.0, as_number(0), "seconds to wait for another process to release the folder"
@@ -168,7 +189,14 @@ class Settings:
 TABLE: dict[str, dataclasses.Field[Any]] = {
     each.name: each for each in dataclasses.fields(Settings) if each.metadata
 }
-"""The settings by name; `metadata` has `help`, `convert`, `words`, `variables` and `runs_code`."""
+"""The settings by name; `metadata` has `help`, `unset` (what holds then), `convert`, `words`, `variables` and `runs_code`."""
+
+
+def default(name: str) -> str:
+    """Return what holds when a setting is not set, in words."""
+    row = TABLE[name]
+    value = f"{row.default:g}" if isinstance(row.default, float) else str(row.default)
+    return row.metadata["unset"] or (value.lower() if isinstance(row.default, bool) else value)
 
 
 def workspace_root(given: str | Path | None = None) -> Path:
@@ -194,12 +222,18 @@ def approvals_path() -> Path:
     return config_path().with_name("approved.json")
 
 
-def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None = None) -> Settings:
+def load(
+    flags: Mapping[str, object] | None = None,
+    *,
+    agent_folder: Path | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Settings:
     """Resolve every setting; what `Unapproved` is about counts only from a file that was approved.
 
     Args:
         flags: values given by the caller; None means not given.
         agent_folder: the agent's folder, whose agent.toml counts.
+        options: names of the options that give them, where they are not the settings' own.
 
     Raises:
         UsageError: a flag's value is refused.
@@ -222,10 +256,11 @@ def load(flags: Mapping[str, object] | None = None, *, agent_folder: Path | None
                 sources[name] = variable
                 break
         given = (flags or {}).get(name)
+        option = (options or {}).get(name, f"--{name.replace('_', '-')}")
         if given == "" and name in _NEVER_EMPTY:
-            raise UsageError(f"--{name.replace('_', '-')} is empty")
+            raise UsageError(f"{option} is empty")
         if given is not None:
-            values[name] = _converted(name, given, f"--{name.replace('_', '-')}", UsageError)
+            values[name] = _converted(name, given, option, UsageError)
             sources[name] = "flag"
     return Settings(**values, sources=sources, unapproved=tuple(unapproved))  # type: ignore[arg-type]  # converted by the table
 

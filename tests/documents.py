@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from agentmem.settings import TABLE
+from agentmem.settings import TABLE, default
 
 README = Path(__file__).parent.parent / "README.md"
 _SECTION = re.compile(r"(<!-- settings -->\n).*?(<!-- /settings -->)", re.DOTALL)
@@ -15,11 +15,8 @@ def settings_table() -> str:
     """Return the settings as a Markdown table."""
     rows = ["| Setting | Default | Meaning |", "|---|---|---|"]
     for name, row in TABLE.items():
-        value = row.default
-        default = (
-            "" if value in {None, "", ()} else f"`{str(value).lower() if value in {True, False} else value}`"
-        )
-        rows.append(f"| `{name}` | {default} | {row.metadata['help']} |")
+        unset = row.metadata["unset"] or f"`{default(name)}`"
+        rows.append(f"| `{name}` | {unset} | {row.metadata['help']} |")
     return "\n".join(rows) + "\n"
 
 

@@ -35,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 0  # whoever read the output has seen enough
     except OSError as error:
-        _report(f"cannot read or write: {error.strerror or error}")
+        where = f" {error.filename}" if error.filename else ""
+        _report(f"cannot read or write{where}: {error.strerror or error}")
         return 1
     except Exception as error:
         if os.environ.get("AGENTMEM_DEBUG"):

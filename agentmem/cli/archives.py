@@ -102,7 +102,9 @@ def _verify(agent: str, found: dict[str, list[str]], *, json: bool) -> None:
         screen.print_lines(f"{name}: {'; '.join(problems) or 'ok'}" for name, problems in found.items())
     wrong = [name for name, problems in found.items() if problems]
     if wrong:
-        raise AgentMemError(f"{len(wrong)} of {len(found)} files are not as they were written")
+        raise AgentMemError(
+            f"{len(wrong)} of {len(found)} files are not as they were written; `agentmem doctor {shlex.quote(agent)}` looks at all there is"
+        )
 
 
 def _list(agent: str, found: list[Chapter], *, json: bool, exact: bool) -> None:

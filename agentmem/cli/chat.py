@@ -35,68 +35,34 @@ def chat(
         list[str] | None,
         typer.Argument(metavar="TASK", help="What to say; - reads stdin too.", show_default=False),
     ] = None,
-    model: options.ModelName = None,
+    model: Annotated[
+        str | None,
+        options.setting("model", "--model", "-m", value="NAME", complete=options.complete_models),
+    ] = None,
     system: Annotated[
-        str | None,
-        typer.Option(
-            "--system", "-s", metavar="TEXT|@FILE", help="System prompt: who the agent is [default: none]."
-        ),
+        str | None, options.setting("system_prompt", "--system", "-s", value="TEXT|@FILE")
     ] = None,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            "--rules", metavar="TEXT|@FILE", help="Rules sent after the system prompt [default: none]."
-        ),
-    ] = None,
+    rules: Annotated[str | None, options.setting("rules", "--rules", value="TEXT|@FILE")] = None,
     api_base: options.ApiBase = None,
-    context_length: Annotated[
-        int | None,
-        typer.Option(
-            "--context-length",
-            metavar="N",
-            min=1,
-            help="The model's context window in tokens [default: looked up].",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold",
-            metavar="SHARE",
-            help="Share of the window that triggers compaction [default: 0.9].",
-        ),
-    ] = None,
+    context_length: options.ContextLength = None,
+    threshold: Annotated[str | None, options.setting("threshold", "--threshold", value="SHARE")] = None,
     summarizer_model: Annotated[
         str | None,
-        typer.Option(
-            "--summarizer-model",
-            metavar="NAME",
-            help="Model that writes summaries [default: the agent's].",
-            autocompletion=options.complete_models,
+        options.setting(
+            "summarizer_model", "--summarizer-model", value="NAME", complete=options.complete_models
         ),
     ] = None,
     summarizer_temperature: Annotated[
-        float | None,
-        typer.Option(
-            "--summarizer-temperature",
-            metavar="T",
-            help="Sampling temperature of summaries, 0 to 2 [default: 0.2].",
-        ),
+        str | None, options.setting("summarizer_temperature", "--summarizer-temperature", value="T")
     ] = None,
     summarizer_max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--summarizer-max-tokens", metavar="N", min=1, help="Tokens of a summary at most [default: 4000]."
-        ),
+        str | None, options.setting("summarizer_max_tokens", "--summarizer-max-tokens", value="N")
     ] = None,
     no_compression: Annotated[bool, typer.Option("--no-compression", help="Never compact.")] = False,
     no_memory: Annotated[
         bool, typer.Option("--no-memory", help="Read and write nothing of this agent's memory.")
     ] = False,
-    max_loops: Annotated[
-        str | None,
-        typer.Option("--max-loops", metavar="N|auto", help="Model calls a task may take [default: 1]."),
-    ] = None,
+    max_loops: Annotated[str | None, options.setting("max_loops", "--max-loops", value="N|auto")] = None,
     tool: Annotated[
         list[str] | None,
         typer.Option(
@@ -111,29 +77,9 @@ def chat(
     save: Annotated[
         bool, typer.Option("--save", help="Keep these options in agent.toml, for every later chat.")
     ] = False,
-    temperature: Annotated[
-        float | None,
-        typer.Option(
-            "--temperature", metavar="T", help="Sampling temperature, 0 to 2 [default: the provider's]."
-        ),
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-tokens",
-            metavar="N",
-            min=1,
-            help="Tokens of the reply at most [default: the provider's limit].",
-        ),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout",
-            metavar="SECONDS",
-            help="Wait this long for the provider's next bytes [default: 600].",
-        ),
-    ] = None,
+    temperature: Annotated[str | None, options.setting("temperature", "--temperature", value="T")] = None,
+    max_tokens: Annotated[str | None, options.setting("max_tokens", "--max-tokens", value="N")] = None,
+    timeout: Annotated[str | None, options.setting("timeout", "--timeout", value="SECONDS")] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="Send the last unanswered message again, storing it once.")
     ] = False,

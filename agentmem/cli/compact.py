@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from agentmem.models.base import Model, Piece, Request
     from agentmem.settings import Settings
 
+_OPTIONS = {
+    "summarizer_model": "--model",
+    "summarizer_temperature": "--temperature",
+    "summarizer_max_tokens": "--max-tokens",
+}
+
 
 def compact(
     agent: options.AgentName,
@@ -41,44 +47,16 @@ def compact(
     ] = "",
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME",
-            help="Model that writes the summary [default: the agent's].",
-            autocompletion=options.complete_models,
-        ),
+        options.setting("summarizer_model", "--model", "-m", value="NAME", complete=options.complete_models),
     ] = None,
-    keep_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--keep-tokens",
-            metavar="N",
-            min=0,
-            help="Tokens of recent talk to leave word for word [default: 10 % of the window, at most 4000].",
-        ),
-    ] = None,
+    keep_tokens: Annotated[str | None, options.setting("keep_tokens", "--keep-tokens", value="N")] = None,
     temperature: Annotated[
-        float | None,
-        typer.Option(
-            "--temperature", metavar="T", help="Sampling temperature of the summary, 0 to 2 [default: 0.2]."
-        ),
+        str | None, options.setting("summarizer_temperature", "--temperature", value="T")
     ] = None,
     max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-tokens", metavar="N", min=1, help="Tokens of the summary at most [default: 4000]."
-        ),
+        str | None, options.setting("summarizer_max_tokens", "--max-tokens", value="N")
     ] = None,
-    context_length: Annotated[
-        int | None,
-        typer.Option(
-            "--context-length",
-            metavar="N",
-            min=1,
-            help="The model's context window in tokens [default: looked up].",
-        ),
-    ] = None,
+    context_length: options.ContextLength = None,
     api_base: options.ApiBase = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the last compaction back.")] = False,
     dry_run: options.DryRun = False,
@@ -103,7 +81,7 @@ def compact(
     folder = options.existing_folder(agent, workspace)
     text = output.read_argument(summary) if summary is not None else None
     if text is not None and not text.strip():
-        raise UsageError("the summary is empty")
+        raise UsageError("the summary is empty; give a text, @FILE, or - and pipe it in")
 
     from agentmem import settings
     from agentmem.agent import Agent
@@ -118,7 +96,8 @@ def compact(
         "compression": True,
     }
     # A summary needs no tools, and to load them is to run their code.
-    resolved = dataclasses.replace(settings.load(flags, agent_folder=folder), tools=())
+    loaded = settings.load(flags, agent_folder=folder, options=_OPTIONS)
+    resolved = dataclasses.replace(loaded, tools=())
     with Agent(
         agent,
         workspace_dir=workspace,

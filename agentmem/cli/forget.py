@@ -52,13 +52,18 @@ def forget(
     ] = None,
     regex: Annotated[
         str | None,
-        typer.Option("--regex", metavar="PATTERN", help="Entries that a regular expression matches."),
+        typer.Option(
+            "--regex",
+            metavar="PATTERN",
+            help="Entries that a regular expression (as Python has them) finds something in.",
+        ),
     ] = None,
     role: options.Role = None,
     since: options.Since = None,
     before: options.Before = None,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="SPAN", help="Entries older than this, such as 30d.")
+        str | None,
+        typer.Option("--older-than", metavar="SPAN", help="Entries older than this: 30m, 12h, 90d, 2w."),
     ] = None,
     archive: Annotated[
         list[str] | None,
@@ -71,7 +76,9 @@ def forget(
     ] = None,
     last: Annotated[
         int | None,
-        typer.Option("--last", metavar="N", min=1, help="The newest N entries of what the rest selects."),
+        typer.Option(
+            "--last", metavar="N", min=1, help="The newest N entries of what the rest selects [default: all]."
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="The agent, with everything it has.")] = False,
     summaries: Annotated[

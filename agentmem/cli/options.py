@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,22 +58,24 @@ WorkspaceOption = Annotated[
         show_default=False,
     ),
 ]
-ModelName = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="NAME",
-        help="Model, such as gpt-4o, local, local:FILE.gguf [default: by the keys that are set, else local].",
-        autocompletion=complete_models,
-    ),
-]
-ApiBase = Annotated[
-    str | None,
-    typer.Option(
-        "--api-base", metavar="URL", help="URL of an OpenAI-compatible endpoint [default: the provider's]."
-    ),
-]
+
+
+def setting(name: str, *flags: str, value: str, complete: Callable[[str], list[str]] | None = None) -> Any:
+    """Return the option that gives a setting, with the help and the default of the table of settings.
+
+    Args:
+        name: the setting.
+        flags: what the option is called.
+        value: what its value is called in help.
+        complete: completes it.
+    """
+    says = settings.TABLE[name].metadata["help"]
+    help_ = f"{says[:1].upper()}{says[1:]} [default: {settings.default(name)}]."
+    return typer.Option(*flags, metavar=value, help=help_, show_default=False, autocompletion=complete)
+
+
+ApiBase = Annotated[str | None, setting("api_base", "--api-base", value="URL")]
+ContextLength = Annotated[str | None, setting("context_length", "--context-length", value="N")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on stderr.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Exact = Annotated[
@@ -81,19 +83,29 @@ Exact = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
-Last = Annotated[int | None, typer.Option("--last", metavar="N", min=0, help="Only the newest N entries.")]
+Last = Annotated[
+    int | None, typer.Option("--last", metavar="N", min=0, help="Only the newest N entries [default: all].")
+]
 Since = Annotated[
     str | None,
     typer.Option(
         "--since", metavar="WHEN", help="Only from then on: a date, a time, today, yesterday, 2h, 30d."
     ),
 ]
-Before = Annotated[str | None, typer.Option("--before", metavar="WHEN", help="Only from before then.")]
+Before = Annotated[
+    str | None,
+    typer.Option("--before", metavar="WHEN", help="Only from before then, written as for --since."),
+]
 Role = Annotated[
     str | None, typer.Option("--role", metavar="ROLE", help="Only what this role said: User, tool, a name.")
 ]
 Grep = Annotated[
-    str | None, typer.Option("--grep", metavar="PATTERN", help="Only entries a regular expression matches.")
+    str | None,
+    typer.Option(
+        "--grep",
+        metavar="PATTERN",
+        help="Only entries that a regular expression (as Python has them) finds something in.",
+    ),
 ]
 
 

@@ -140,7 +140,9 @@ class _Printer:
             AgentMemError: stdout could not be written, and not because nobody reads it.
         """
         if self._failure:
-            raise AgentMemError(f"the reply is stored, but stdout cannot be written: {self._failure}")
+            raise AgentMemError(
+                f"the reply is stored, but stdout cannot be written: {self._failure}; `agentmem show` has it"
+            )
 
     def _write(self, text: str) -> None:
         self._text = text or self._text
