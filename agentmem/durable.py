@@ -37,6 +37,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _CHUNK = 1 << 20
+_PIECE = 1 << 18
 # What file systems without hard links (FAT, some network and FUSE ones) and Android answer.
 _NO_LINKS = {
     errno.EPERM,
@@ -234,6 +235,17 @@ class Folder:
         """
         with self.opened(name, os.O_RDONLY) as fd:
             return read_at(fd, offset, max(0, os.fstat(fd).st_size - offset))
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """Yield a file's bytes as it is now, some at a time.
+
+        Raises:
+            OSError: as `open_file`.
+        """
+        with self.opened(name, os.O_RDONLY) as fd:
+            size = os.fstat(fd).st_size
+            for start in range(0, size, _PIECE):
+                yield read_at(fd, start, min(_PIECE, size - start))
 
     def create(self, name: str, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
         """Write a file that did not exist, durably; on failure it is removed again.

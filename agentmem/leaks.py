@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentmem.durable import Folder
-from agentmem.entries import parse
+from agentmem.entries import parse_pieces
 from agentmem.errors import StorageError
 from agentmem.redaction import find
 from agentmem.workspace import AGENT_SETTINGS, ARCHIVE_FOLDER, INPUT_HISTORY, MEMORY_FILE, PRIVATE_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -38,15 +39,25 @@ def secrets_in(path: Path) -> Iterator[Leak]:
 
     What cannot be read is left out, and a secret that nothing marks as one is missed.
     """
-    for file, content in _files(path):
-        if not file.endswith(".md"):
-            yield from _in_lines(file, content)
-            continue
-        document = parse(content)
+    for file, folder, name in _files(path):
+        with suppress(StorageError, OSError):
+            yield from (
+                _in_entries(file, folder.pieces(name))
+                if name.endswith(".md")
+                else _in_lines(file, folder.read(name))
+            )
+
+
+def _in_entries(file: str, pieces: Iterable[bytes]) -> Iterator[Leak]:
+    line = 1
+    for document in parse_pieces(pieces):
         yield from _in_lines(file, document.header)
+        line += document.header.count(b"\n")
         for entry in document.entries:
-            for kind in sorted({secret.kind for secret in find(entry.content)}):
-                yield Leak(file, content.count(b"\n", 0, entry.start) + 1, entry.stamp, kind)
+            text = f"{entry.text}\n{entry.aside}" if entry.aside else entry.text
+            for kind in sorted({secret.kind for secret in find(text)}):
+                yield Leak(file, line, entry.stamp, kind)
+            line += entry.raw.count(b"\n")
 
 
 def _in_lines(file: str, content: bytes) -> Iterator[Leak]:
@@ -55,22 +66,13 @@ def _in_lines(file: str, content: bytes) -> Iterator[Leak]:
         yield Leak(file, text.count("\n", 0, secret.start) + 1, "", secret.kind)
 
 
-def _files(path: Path) -> Iterator[tuple[str, bytes]]:
+def _files(path: Path) -> Iterator[tuple[str, Folder, str]]:
     places = (
         ("", lambda name: name in {MEMORY_FILE, AGENT_SETTINGS}),
         (ARCHIVE_FOLDER, lambda name: name.endswith(".md")),
         (PRIVATE_FOLDER, lambda name: name == INPUT_HISTORY),
     )
     for inner, wanted in places:
-        try:
-            with Folder.open(path / inner if inner else path) as folder:
-                names = [name for name in folder.names() if wanted(name)]
-        except (StorageError, OSError):
-            continue
-        for name in names:
-            try:
-                with Folder.open(path / inner if inner else path) as folder:
-                    content = folder.read(name)
-            except (StorageError, OSError):
-                continue
-            yield (f"{inner}/{name}" if inner else name), content
+        with suppress(StorageError, OSError), Folder.open(path / inner if inner else path) as folder:
+            for name in filter(wanted, folder.names()):
+                yield (f"{inner}/{name}" if inner else name), folder, name

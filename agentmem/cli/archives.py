@@ -17,6 +17,7 @@ from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object
 from agentmem.memory import Memory, history
 from agentmem.memory.history import Chapter
+from agentmem.memory.soundness import verify as verified
 
 
 def archives(
@@ -48,7 +49,7 @@ def archives(
     memory = options.existing_memory(agent, workspace)
     if archive is None:
         if verify:
-            _verify(agent, history.verify(memory), json=json)
+            _verify(agent, verified(memory), json=json)
             return
         _list(agent, history.chapters(memory), json=json, exact=exact)
         purge.warn(agent, memory.folder, memory.archives())

@@ -11,7 +11,7 @@ from agentmem.entries import parse, parse_pieces
 from agentmem.errors import AgentMemError, MemoryUnreadable
 from agentmem.locking import locked
 from agentmem.memory.archives import Archive, list_archives, pick_archive
-from agentmem.memory.reading import Changes, Cursor, Glance, count_before, glance, pieces_of, read_tail
+from agentmem.memory.reading import Changes, Cursor, Glance, count_before, glance, read_tail
 from agentmem.memory.tombstones import forgotten, tombstone
 from agentmem.stamps import now
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
@@ -154,16 +154,21 @@ class MemoryReader:
         Raises:
             MemoryUnreadable: it cannot be read.
         """
+        for document in self.documents(archive):
+            yield from document.entries
+
+    def documents(self, archive: str = "") -> Iterator[Document]:
+        """Yield the same as documents that, joined, are the file; only the first has a header."""
         if not (archive or self.exists()):
             return
         with ExitStack() as stack:
             with self._steady() as folder:
                 shelf = stack.enter_context(folder.child(ARCHIVE_FOLDER)) if archive else folder
-                fd = stack.enter_context(shelf.opened(archive or MEMORY_FILE, os.O_RDONLY))
-                size = os.fstat(fd).st_size
+                found = parse_pieces(shelf.pieces(archive or MEMORY_FILE))
+                first = next(found)  # opens the file, at a moment when nobody writes to it
             with reading(self.folder / ARCHIVE_FOLDER / archive if archive else self.path):
-                for document in parse_pieces(pieces_of(fd, size)):
-                    yield from document.entries
+                yield first
+                yield from found
 
     def missing(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return those of some entries that are in no file any more though nobody has forgotten them.
@@ -205,11 +210,13 @@ class MemoryReader:
                 yield folder
 
     def _ids(self, folder: Folder) -> set[str]:
-        return {entry.stamp for content in self._contents(folder) for entry in parse(content).entries}
+        return {entry.stamp for entry in self._every(folder)}
 
-    def _contents(self, folder: Folder) -> Iterator[bytes]:
+    def _every(self, folder: Folder) -> Iterator[Entry]:
         with suppress(FileNotFoundError):
-            yield folder.read(MEMORY_FILE)
+            for document in parse_pieces(folder.pieces(MEMORY_FILE)):
+                yield from document.entries
         for archive in list_archives(folder):
             with folder.child(ARCHIVE_FOLDER) as shelf:
-                yield shelf.read(archive.name)
+                for document in parse_pieces(shelf.pieces(archive.name)):
+                    yield from document.entries

@@ -10,10 +10,7 @@ from agentmem.durable import read_at
 from agentmem.entries import Document, count_headings, find_last, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agentmem.entries import Entry
-
 
 _TAIL = 1 << 14  # bytes; most last entries fit, the rest take another round
 _CHUNK = 1 << 18
@@ -130,12 +127,6 @@ def read_tail(fd: int, size: int, count: int) -> Document:
             document = parse(content)
             return Document(document.header, document.entries[-count:])
         length *= 4
-
-
-def pieces_of(fd: int, size: int) -> Iterator[bytes]:
-    """Yield a file's first bytes, some at a time."""
-    for start in range(0, size, _CHUNK):
-        yield read_at(fd, start, min(_CHUNK, size - start))
 
 
 def glance(fd: int, archives: int) -> Glance:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentmem import input_history
 from agentmem.durable import ARCHIVE_MODE, FILE_MODE
-from agentmem.entries import parse
+from agentmem.entries import parse_pieces
 from agentmem.errors import AgentMemError
 from agentmem.memory.archives import list_archives
 from agentmem.memory.tombstones import bury
@@ -22,10 +23,10 @@ from agentmem.workspace import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container
+    from collections.abc import Callable, Collection, Container, Iterator
 
     from agentmem.durable import Folder
-    from agentmem.entries import Document, Entry
+    from agentmem.entries import Entry
 
 _TELLING = 8
 """Characters from which a text that stands inside another says the same thing."""
@@ -75,36 +76,89 @@ def forget(
     Raises:
         OSError: the file being rewritten is as it was; those before it are done.
     """
-    gone: list[Forgotten] = []
-    if not dry_run:
-        meant = forget(folder, chosen, dry_run=True)
-        said = {entry.text.strip() for each in meant for entry in each.entries} - {""}
-        # Before the files change, so that a failure leaves them as they were.
-        drop_derived(folder, lambda line: repeats(line, said) or typed(line))
-        bury(folder, (entry for each in meant for entry in each.entries))
-    for name in [archive.name for archive in list_archives(folder)]:
-        with folder.child(ARCHIVE_FOLDER) as shelf:
-            document = parse(shelf.read(name))
-            gone.append(_chosen_of(name, document, chosen))
-            if dry_run:
-                continue
-            if name in whole and len(gone[-1].entries) == len(document.entries):
-                shelf.remove(name)
+    files = _files(folder, chosen, renewed)
+    found = [Forgotten(each.name, each.gone) for each in files if each.gone]
+    if dry_run:
+        return found
+    said = {entry.text.strip() for each in found for entry in each.entries} - {""}
+
+    def line_goes(line: str) -> bool:
+        return repeats(line, said) or typed(line)
+
+    # Before the files change, so that a failure leaves them as they were.
+    drop_derived(folder, line_goes)
+    bury(folder, (entry for each in found for entry in each.entries))
+    for file in files:
+        with _shelf_of(folder, file.name) as shelf:
+            if file.name in whole and file.name != MEMORY_FILE and file.emptied:
+                shelf.remove(file.name)
                 shelf.sync()
-            else:
-                _rewrite(shelf, name, document, gone[-1], renewed, ARCHIVE_MODE)
-    if MEMORY_FILE in folder.names():
-        document = parse(folder.read(MEMORY_FILE))
-        gone.append(_chosen_of(MEMORY_FILE, document, chosen))
-        if not dry_run:
-            _rewrite(folder, MEMORY_FILE, document, gone[-1], renewed, FILE_MODE)
-    found = [each for each in gone if each.entries]
-    if not dry_run:
-        try:
-            drop_derived(folder, lambda line: repeats(line, said) or typed(line))
-        except (OSError, AgentMemError):  # the files are done: one failure is not taken for an answer
-            drop_derived(folder, lambda line: repeats(line, said) or typed(line))
+            elif file.changed:
+                mode = FILE_MODE if file.name == MEMORY_FILE else ARCHIVE_MODE
+                shelf.replace(file.name, _what_stays(shelf, file.name, chosen, renewed), mode=mode)
+    try:
+        drop_derived(folder, line_goes)
+    except (OSError, AgentMemError):  # the files are done: one failure is not taken for an answer
+        drop_derived(folder, line_goes)
     return found
+
+
+@dataclass(frozen=True)
+class _File:
+    """What becomes of a file.
+
+    Attributes:
+        name: `MEMORY.md` or the archive's name.
+        gone: the entries that go.
+        emptied: whether none stays.
+        changed: whether its bytes will be others.
+    """
+
+    name: str
+    gone: tuple[Entry, ...]
+    emptied: bool
+    changed: bool
+
+
+def _files(
+    folder: Folder, chosen: Callable[[str, Entry], bool], renewed: Callable[[Entry], Entry]
+) -> list[_File]:
+    """Look at every file, archives first."""
+    names = [archive.name for archive in list_archives(folder)]
+    found = []
+    for name in [*names, *({MEMORY_FILE} & set(folder.names()))]:
+        gone: list[Entry] = []
+        stays = changed = False
+        with _shelf_of(folder, name) as shelf:
+            for entry in (
+                entry for document in parse_pieces(shelf.pieces(name)) for entry in document.entries
+            ):
+                if chosen(name, entry):
+                    gone.append(replace(entry))  # without what was derived from its bytes
+                else:
+                    stays = True
+                    changed = changed or renewed(entry) is not entry
+        found.append(_File(name, tuple(gone), not stays, bool(gone) or changed))
+    return found
+
+
+def _what_stays(
+    shelf: Folder, name: str, chosen: Callable[[str, Entry], bool], renewed: Callable[[Entry], Entry]
+) -> Iterator[bytes]:
+    """Yield the rest of a file, some at a time."""
+    for document in parse_pieces(shelf.pieces(name)):
+        rest = [renewed(entry).raw for entry in document.entries if not chosen(name, entry)]
+        yield document.header + b"".join(rest)
+
+
+@contextmanager
+def _shelf_of(folder: Folder, name: str) -> Iterator[Folder]:
+    """Open the folder that a file stands in."""
+    if name == MEMORY_FILE:
+        yield folder
+    else:
+        with folder.child(ARCHIVE_FOLDER) as shelf:
+            yield shelf
 
 
 def repeats(line: str, said: Collection[str]) -> bool:
@@ -139,18 +193,3 @@ def _remove_tree(folder: Folder, name: str) -> None:
         for each in inner.names():
             _remove_tree(inner, each)
     folder.remove_folder(name)
-
-
-def _chosen_of(name: str, document: Document, chosen: Callable[[str, Entry], bool]) -> Forgotten:
-    return Forgotten(name, tuple(entry for entry in document.entries if chosen(name, entry)))
-
-
-def _rewrite(
-    folder: Folder, name: str, old: Document, gone: Forgotten, renewed: Callable[[Entry], Entry], mode: int
-) -> None:
-    ids = {id(entry) for entry in gone.entries}
-    kept = [entry if id(entry) in ids else renewed(entry) for entry in old.entries]
-    changed = gone.entries or any(one is not other for one, other in zip(kept, old.entries, strict=True))
-    if changed:
-        pieces = [entry.raw for entry in kept if id(entry) not in ids]
-        folder.replace(name, [old.header, *pieces], mode=mode)

@@ -336,7 +336,7 @@ class Memory(MemoryReader):
         when = self._clock()
         may_be_taken = when <= newest if newest else bool(list_archives(folder))
         if may_be_taken:
-            taken = {entry.when for content in self._contents(folder) for entry in parse(content).entries}
+            taken = {entry.when for entry in self._every(folder)}
             while when in taken:
                 when += TICK
         return when

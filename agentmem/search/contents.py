@@ -7,10 +7,11 @@ import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentmem.durable import read_at
-from agentmem.entries import parse
+from agentmem.entries import parse, parse_pieces
 from agentmem.search.parts import Parts
 from agentmem.search.words import TRIGRAMS, WORDS, broken, carried
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
@@ -176,9 +177,8 @@ def _compare(
     # MEMORY.md comes last: what stands there and in an archive is found in MEMORY.md.
     for shelf, name in _files(folder):
         file = _key(name)
-        entries = parse(shelf.read(name)).entries if file in changed else ()
-        for first in range(0, len(entries), _BATCH):
-            batch = {digest(entry.raw): entry for entry in entries[first : first + _BATCH]}
+        for entries in _batches(shelf, name) if file in changed else ():
+            batch = {digest(entry.raw): entry for entry in entries}
             moved = [(file, entry.start, key) for key, entry in batch.items() if key in places]
             connection.executemany("UPDATE entries SET file = ?, start = ? WHERE digest = ?", moved)
             _insert(
@@ -190,6 +190,12 @@ def _compare(
             progress(done, max(done, total))
     if gone:
         raise Unusable
+
+
+def _batches(shelf: Folder, name: str) -> Iterator[list[Entry]]:
+    entries = (entry for document in parse_pieces(shelf.pieces(name)) for entry in document.entries)
+    while batch := list(islice(entries, _BATCH)):
+        yield batch
 
 
 def _insert(

@@ -77,8 +77,8 @@ def test_verify_names_what_is_wrong(memory: Memory) -> None:
     assert ran.code == 1
     files = json.loads(ran.out)["files"]
     assert "its mode is 0644, not 0400" in files[one]
-    assert "its last entry, #7, is not closed" in files[one]
-    assert any("is not UTF-8" in problem for problem in files[one])
+    assert "entry #7 has no rule at its end" in files[one]
+    assert any("not UTF-8" in problem for problem in files[one])
     assert any("differs from the one in" in problem for problem in files[two])
     (shelf / two).unlink()
     assert (
