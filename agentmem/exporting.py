@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from agentmem import durable
 from agentmem.errors import MemoryUnwritable, UsageError
 from agentmem.formats.exported import exported
+from agentmem.selection import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from agentmem.entries import Entry
     from agentmem.formats.exported import Exported
     from agentmem.memory import Memory
     from agentmem.selection import Selection
@@ -23,19 +22,14 @@ if TYPE_CHECKING:
 def selected(memory: Memory, selection: Selection, *, archives: bool) -> Iterable[Exported]:
     """Return the chosen entries, oldest source first; one in several files comes once, with the newest."""
     names = [archive.name for archive in memory.archives()] if archives else []
-    newest = {_digest(entry): name for name in [*names, ""] for entry in (memory.walk(name) if names else ())}
+    newest = {key_of(entry): name for name in [*names, ""] for entry in (memory.walk(name) if names else ())}
     chosen = (
         exported(entry, name)
         for name in [*names, ""]
         for entry in memory.walk(name)
-        if (not names or newest[_digest(entry)] == name) and selection.accepts(entry)
+        if (not names or newest[key_of(entry)] == name) and selection.accepts(entry)
     )
     return chosen if selection.last is None else deque(chosen, maxlen=selection.last)
-
-
-def _digest(entry: Entry) -> bytes:
-    said = f"{entry.role}\n{entry.stamp}\n{entry.text}".encode("utf-8", "surrogateescape")
-    return blake2b(said, digest_size=16).digest()
 
 
 def write_file(target: Path, pieces: Iterator[str], *, force: bool = False) -> None:

@@ -54,8 +54,7 @@ def _in_entries(file: str, pieces: Iterable[bytes]) -> Iterator[Leak]:
         yield from _in_lines(file, document.header)
         line += document.header.count(b"\n")
         for entry in document.entries:
-            text = f"{entry.text}\n{entry.aside}" if entry.aside else entry.text
-            for kind in sorted({secret.kind for secret in find(text)}):
+            for kind in sorted({secret.kind for secret in find(entry.content)}):
                 yield Leak(file, line, entry.stamp, kind)
             line += entry.raw.count(b"\n")
 

@@ -143,10 +143,7 @@ def pick_entry(entries: Sequence[Entry], wanted: str) -> Entry:
         NotFound: there is none, or several begin like that.
     """
     if wanted.startswith("#"):
-        number = int(wanted[1:]) if wanted[1:].isdecimal() else 0
-        if 0 < number <= len(entries):
-            return entries[number - 1]
-        raise NotFound(f"no entry {wanted}; there are {len(entries)}, and `show` numbers them")
+        return entries[pick_number(len(entries), wanted)]
     found = {entry.stamp: entry for entry in entries if wanted and entry.stamp.startswith(wanted)}
     if wanted in found or len(found) == 1:
         return found.get(wanted) or next(iter(found.values()))
@@ -155,6 +152,26 @@ def pick_entry(entries: Sequence[Entry], wanted: str) -> Entry:
         f"the entry with that number is '#{wanted}'" if wanted.isdecimal() else "`show --json` prints the ids"
     )
     raise NotFound(f"{what} {wanted!r}; {hint}")
+
+
+def pick_number(count: int, wanted: str) -> int:
+    """Return the position, from 0, of the entry meant by `#N` among so many.
+
+    Raises:
+        NotFound: there is none.
+    """
+    number = int(wanted[1:]) if wanted[1:].isdecimal() else 0
+    if 0 < number <= count:
+        return number - 1
+    raise NotFound(f"no entry {wanted}; there are {count}, and `show` numbers them")
+
+
+def key_of(entry: Entry) -> bytes:
+    """Return what an entry is recognised by in every file that has a copy of it: role, id and text."""
+    from hashlib import blake2b
+
+    said = f"{entry.role}\n{entry.stamp}\n{entry.text}".encode("utf-8", "surrogateescape")
+    return blake2b(said, digest_size=16).digest()
 
 
 def any_of(wanted: Iterable[Entry]) -> Callable[[Entry], bool]:

@@ -11,7 +11,6 @@ import typer
 from agentmem import figures
 from agentmem.cli import options, output, purge, screen
 from agentmem.cli.show import rendered
-from agentmem.entries import parse
 from agentmem.errors import AgentMemError, UsageError
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object
@@ -54,18 +53,19 @@ def archives(
         _list(agent, history.chapters(memory), json=json, exact=exact)
         purge.warn(agent, memory.folder, memory.archives())
         return
-    found, content = memory.read_archive(archive)
+    found = memory.find_archive(archive)
     if restore:
         _restore(agent, memory, found.name, yes=yes, json=json)
     elif raw:
-        output.write_bytes(content)
+        for document in memory.documents(found.name):
+            output.write_bytes(document.raw)
     elif json:
-        entries = [as_object(exported(entry, found.name), agent) for entry in parse(content).entries]
+        entries = [as_object(exported(entry, found.name), agent) for entry in memory.walk(found.name)]
         output.write_json({"agent": agent, "archive": found.name, "entries": entries})
     elif screen.wanted():
-        screen.show_entries(enumerate(parse(content).entries, 1), agent, exact=exact)
+        screen.show_entries(enumerate(memory.walk(found.name), 1), agent, exact=exact)
     else:
-        for number, entry in enumerate(parse(content).entries, 1):
+        for number, entry in enumerate(memory.walk(found.name), 1):
             output.write(rendered(number, entry))
 
 

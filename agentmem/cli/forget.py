@@ -18,6 +18,7 @@ from agentmem.errors import AgentMemError, NotFound, StorageError, UsageError
 from agentmem.figures import counted
 from agentmem.memory import Memory
 from agentmem.roles import marked
+from agentmem.selection import key_of
 from agentmem.stamps import now
 from agentmem.workspace import Workspace
 
@@ -172,7 +173,7 @@ def _choice(plan: forgetting.Plan, summaries: str | None) -> str:
     """
     if summaries or not plan.summaries:
         return summaries or "keep"
-    count = len({forgetting.key_of(entry) for _, entry in plan.summaries})
+    count = len({key_of(entry) for _, entry in plan.summaries})
     what = f"{count} {'summary was' if count == 1 else 'summaries were'} made from this"
     if not output.interactive():
         raise UsageError(
@@ -187,7 +188,7 @@ def _choice(plan: forgetting.Plan, summaries: str | None) -> str:
 
 def _carry_out(outcome: Outcome, memory: Memory, choice: str, workspace: Path | None) -> Outcome:
     plan = outcome.plan
-    news: dict[forgetting.Key, Entry] = {}
+    news: dict[bytes, Entry] = {}
     drop = list(plan.summaries) if choice == "drop" else []
     if choice == "redo":
 
@@ -197,7 +198,7 @@ def _carry_out(outcome: Outcome, memory: Memory, choice: str, workspace: Path | 
         def stored(summary: Entry, text: str) -> Entry:
             return memory.stored(summary.role, summary.stamp, marked(text), summary.note)
 
-        news, drop = forgetting.redone(plan, summarise, stored)
+        news, drop = forgetting.redone(memory, plan, summarise, stored)
     gone = forgetting.carry_out(memory, plan, drop=drop, renewed=news)
     outcome = dataclasses.replace(outcome, done=True, gone=tuple(gone), choice=choice)
     try:

@@ -10,10 +10,11 @@ from agentmem.cli import output, screen
 from agentmem.display import visible_line
 from agentmem.entries import Entry
 from agentmem.figures import counted
-from agentmem.forgetting import Plan, Remains, key_of
+from agentmem.forgetting import Plan, Remains
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object
 from agentmem.memory import Forgotten
+from agentmem.selection import key_of
 
 _PREVIEW = 72  # characters of an entry shown before it goes
 _SHOWN = 20  # entries of one file

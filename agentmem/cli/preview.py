@@ -35,7 +35,7 @@ def drawn(plan: Plan, width: int, *, exact: bool) -> Iterator[Line]:
     ]
     columns = _Columns(told, plan.selection, width, exact=exact)
     for each in plan.gone:
-        whole, total = each.file in plan.whole, len(plan.documents[each.file].entries)
+        whole, total = each.file in plan.whole, plan.counts[each.file]
         count = counted(total, "entry") if whole else f"{len(each.entries)} of {counted(total, 'entry')}"
         mark = ((rows.RED, " · the whole file"),) if whole else ()
         yield ((rows.BOLD, each.file), *mark, (rows.DIM, f" · {count}"))

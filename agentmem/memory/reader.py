@@ -131,17 +131,22 @@ class MemoryReader:
                 return []
             raise
 
+    def find_archive(self, name: str) -> Archive:
+        """Return the archive with a name, an unambiguous prefix of it, or `latest`.
+
+        Raises:
+            NotFound: there is no such archive.
+        """
+        return pick_archive(self.archives(), name)
+
     def read_archive(self, name: str) -> tuple[Archive, bytes]:
         """Return an archive and its bytes.
-
-        Args:
-            name: its name, an unambiguous prefix of it, or `latest`.
 
         Raises:
             NotFound: there is no such archive.
             MemoryUnreadable: it cannot be read.
         """
-        archive = pick_archive(self.archives(), name)
+        archive = self.find_archive(name)
         with Folder.open(archive.path.parent) as shelf, reading(archive.path):
             return archive, shelf.read(archive.name)
 

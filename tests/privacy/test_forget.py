@@ -12,6 +12,7 @@ import pytest
 from agentmem import Agent, forgetting, input_history
 from agentmem.entries import parse
 from agentmem.errors import UsageError
+from agentmem.forgetting import planning
 from agentmem.memory import Memory
 from agentmem.search import Search
 from agentmem.selection import Selection
@@ -23,6 +24,7 @@ from tests.terminal import Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentmem.entries import Document
     from tests.loopback import Provider
     from tests.privacy.canaries import Planted
 
@@ -136,7 +138,7 @@ def test_a_slow_pattern_is_bounded_over_all_entries(
 ) -> None:
     import regex
 
-    monkeypatch.setattr(forgetting, "PATTERN_SECONDS", -1.0)
+    monkeypatch.setattr(planning, "PATTERN_SECONDS", -1.0)
     wanted = forgetting.Wanted(selection=Selection(pattern=regex.compile("x")))
     with pytest.raises(UsageError, match="nothing was removed"):
         forgetting.plan(planted.memory, wanted, [])
@@ -158,9 +160,13 @@ def test_a_dry_run_says_what_would_go_and_writes_nothing(planted: Planted, works
     assert times() == before
 
 
+def documents(memory: Memory) -> dict[str, Document]:
+    archived = {each.name: parse(memory.read_archive(each.name)[1]) for each in memory.archives()}
+    return {**archived, "MEMORY.md": memory.read()}
+
+
 def texts(memory: Memory) -> dict[str, list[str]]:
-    files = forgetting.read_all(memory)
-    return {name: [entry.text for entry in document.entries] for name, document in files.items()}
+    return {name: [entry.text for entry in document.entries] for name, document in documents(memory).items()}
 
 
 @pytest.fixture
@@ -211,7 +217,7 @@ def test_an_archive_limits_what_goes(talk: Memory) -> None:
 def test_what_stands_elsewhere_too_is_said(talk: Memory) -> None:
     talk.append("Ada", "You said: a green answer, and I agree.")
     (talk.folder / "notes.txt").write_text("my own copy: a green answer")
-    entry = forgetting.read_all(talk)[talk.archives()[0].name].entries[-1]
+    entry = documents(talk)[talk.archives()[0].name].entries[-1]
     assert entry.text == "a green answer"
     ran = run("forget", "Ada", "--entry", entry.stamp, "--yes", "--summaries", "keep")
     assert ran.code == 0, ran.err
@@ -284,7 +290,7 @@ def test_summaries_are_dropped_with_what_they_were_made_from(talk: Memory) -> No
 
 
 def test_summaries_are_made_anew_from_what_stays(talk: Memory, provider: Provider) -> None:
-    before = forgetting.read_all(talk)
+    before = documents(talk)
     provider.answers += ["An answer was red.", "Red answers, green pears."]
     ran = run(
         "forget", "Ada", "--match", "red apple", "--yes", "--summaries", "redo", AGENTMEM_MODEL="gpt-4o"
@@ -294,7 +300,7 @@ def test_summaries_are_made_anew_from_what_stays(talk: Memory, provider: Provide
     assert "a red answer" in provider.asked[0].text
     assert "An answer was red." in provider.asked[-1].text
     assert traces(talk.folder, "red apple") == []
-    after = forgetting.read_all(talk)
+    after = documents(talk)
     for name, old in before.items():
         kept = [entry for entry in old.entries if entry.text != "red apple"]
         assert [(entry.stamp, entry.note) for entry in after[name].entries] == [
