@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from agentmem.memory import Changes, Memory, Snapshot
     from agentmem.models.base import ToolCall
 
-__all__ = ["INTERRUPTED", "PRELOAD_MARK", "Conversation", "HistoryItem", "Turn"]
-
 PRELOAD_MARK = "[Persistent Memory — MEMORY.md]"
 
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from agentmem.compressor.ledger import Detail
     from agentmem.compressor.summariser import Draft, Summariser
-    from agentmem.conversation import Conversation, Turn
+    from agentmem.conversation import Conversation
     from agentmem.tokens import Meter
+    from agentmem.turns import Turn
 
 _KEEP_SHARE, _KEEP_TOKENS = 0.10, 4000
 _LEDGER_SHARE, _LEDGER_TOKENS, _LEDGER_MOST = 0.05, 500, 1 / 8

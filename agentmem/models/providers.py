@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.errors import ConfigurationError
 from agentmem.models import catalog
+from agentmem.settings import TABLE
 
 if TYPE_CHECKING:
     from agentmem.settings import Settings
@@ -50,7 +51,7 @@ _OTHERS_NAME = re.compile(r"(claude|gemini)-", re.IGNORECASE)
 _PLAIN_WIRE = frozenset(
     {"openai", "openai_like", "custom_openai", "hosted_vllm", "lm_studio", "llamafile", "litellm_proxy"}
 )
-_OPENAI_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+_OPENAI_VARIABLES = TABLE["api_base"].metadata["variables"]
 
 
 def choose_model(settings: Settings) -> tuple[str, str]:

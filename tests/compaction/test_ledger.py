@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from agentmem.compressor.details import complete, covered
 from agentmem.compressor.ledger import TITLE, collect, previous_summary, prose_of
-from agentmem.conversation import Turn
 from agentmem.roles import SUMMARY_MARK
+from agentmem.turns import Turn
 
 STAMP = "2026-04-20T18:33:15.120001+01:00"
 

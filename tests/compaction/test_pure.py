@@ -12,8 +12,8 @@ from agentmem.compressor.extract import LABEL, extract
 from agentmem.compressor.grounding import invented, without
 from agentmem.compressor.prompts import block
 from agentmem.compressor.split import split
-from agentmem.conversation import Turn
 from agentmem.roles import SUMMARY_MARK
+from agentmem.turns import Turn
 
 
 def count(text: str) -> int:
