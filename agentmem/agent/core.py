@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agentmem import settings
@@ -14,6 +12,7 @@ from agentmem.agent.parts import compressor_for, memory_for, say_unapproved
 from agentmem.agent.reply import Reply
 from agentmem.agent.steps import Run, RunReport
 from agentmem.agent.toolbox import Toolbox
+from agentmem.agent.turnstile import Turnstile
 from agentmem.conversation import Conversation
 from agentmem.entries import storable
 from agentmem.errors import NotFound, ToolsNotSupported, UsageError
@@ -23,7 +22,7 @@ from agentmem.tools import load
 from agentmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -117,9 +116,8 @@ class Agent:
             say_unapproved(loaded, agent_name, notice)
         self.confirm = confirm
         self._toolbox = Toolbox([*tools, *map(load, loaded.tools)], timeout=loaded.tool_timeout)
-        self._running = False
         self.on_missing: Callable[[tuple[Entry, ...]], bool] | None = None
-        self._lock = threading.RLock()
+        self._turnstile = Turnstile(agent_name)
         self.short_memory = Conversation(
             agent_name,
             memory_for(folder, loaded, clock),
@@ -172,7 +170,7 @@ class Agent:
         Raises:
             ConfigurationError: it cannot be opened; the present one stays.
         """
-        with self._lock:
+        with self._turnstile.lock:
             self._link.switch(name)
 
     @property
@@ -227,7 +225,7 @@ class Agent:
             StorageError: what was said could not be stored.
             KeyboardInterrupt: as it came; what had arrived is stored.
         """
-        with self._alone():
+        with self._turnstile.alone():
             run = self._start(on_piece, on_result)
             self.refresh()
             text = storable(task)
@@ -247,7 +245,7 @@ class Agent:
             NotFound: every message has its reply.
             ModelError: as `run`.
         """
-        with self._alone():
+        with self._turnstile.alone():
             run = self._start(on_piece, on_result)
             self.refresh()
             pending = self.short_memory.reopen()
@@ -265,24 +263,6 @@ class Agent:
         if self._link.opened:
             self.window.catch_up()
         return kind
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let other threads wait their turn, and refuse a run or a compaction inside a run.
-
-        Raises:
-            UsageError: a tool or a callback of a run begins one.
-        """
-        with self._lock:
-            if self._running:
-                raise UsageError(
-                    f"{self.agent_name} is in the middle of a run, which cannot hold another or a compaction"
-                )
-            self._running = True
-            try:
-                yield
-            finally:
-                self._running = False
 
     def _start(self, on_piece: Callable[[Piece], None], on_result: Callable[[ToolCall, str], None]) -> Run:
         """Begin a run.
@@ -324,7 +304,7 @@ class Agent:
             ModelError: the model did not answer; MEMORY.md is untouched.
             StorageError: MEMORY.md is untouched.
         """
-        with self._alone():
+        with self._turnstile.alone():
             if summary is not None:
                 self._link.choose(say=False)  # it is only measured by, not talked to
             self.refresh()
@@ -339,7 +319,7 @@ class Agent:
             NotFound: there is none to take back.
             StorageError: MEMORY.md is untouched.
         """
-        with self._lock:
+        with self._turnstile.lock:
             memory = self.short_memory.memory
             if not memory:
                 raise NotFound("nothing to undo: this conversation is not on disk")
