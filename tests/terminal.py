@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+import termios
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ import pyte.modes
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -110,6 +112,8 @@ class Terminal:
             encoding=None,
         )
         self._child.delaybeforesend = None
+        self.first_modes = self.modes()
+        self._wake, self._woken = os.pipe()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -117,6 +121,10 @@ class Terminal:
     def pid(self) -> int:
         """The process's id."""
         return int(self._child.pid or 0)
+
+    def modes(self) -> list[object]:
+        """Return the terminal's modes, as `stty` shows them."""
+        return termios.tcgetattr(self._child.child_fd)
 
     def lines(self) -> list[str]:
         """Return the screen's rows, without blanks at their ends."""
@@ -183,20 +191,19 @@ class Terminal:
                 self._changed.wait(min(left, 1.0))
 
     def wait_for(self, text: str, limit: float = LIMIT) -> None:
-        """Wait until a row of the screen shows the text."""
-        self.wait_until(lambda: any(text in row for row in self.lines_unlocked()), limit)
+        """Wait until the screen shows the text, in one row or wrapped between words."""
+        self.wait_until(lambda: text in flowing(self.lines_unlocked()), limit)
 
     def wait_said(self, text: str, limit: float = LIMIT) -> None:
-        """Wait until a row shows the text or did before it went to the scrollback."""
-
-        def said() -> bool:
-            return any(text in row for row in (*self.lines_unlocked(), *reversed(self.screen.scrollback)))
-
-        self.wait_until(said, limit)
+        """Wait until the screen shows the text or did before it went to the scrollback."""
+        self.wait_until(
+            lambda: text in flowing([*self.screen.scrollback, *self.lines_unlocked()]),
+            limit,
+        )
 
     def wait_gone(self, text: str, limit: float = LIMIT) -> None:
-        """Wait until no row of the screen shows the text."""
-        self.wait_until(lambda: not any(text in row for row in self.lines_unlocked()), limit)
+        """Wait until the screen does not show the text."""
+        self.wait_until(lambda: text not in flowing(self.lines_unlocked()), limit)
 
     def wait_prompt(self, limit: float = LIMIT) -> None:
         """Wait until keys are wanted: brackets are on and the cursor is shown."""
@@ -212,11 +219,22 @@ class Terminal:
             return -int(self._child.signalstatus)
         return int(self._child.exitstatus or 0)
 
+    def hang_up(self) -> None:
+        """Close the terminal, as closing its window does."""
+        self._stop_reading()
+        os.close(self._child.child_fd)
+
+    def _stop_reading(self) -> None:
+        os.write(self._woken, b"\0")
+        self._reader.join(LIMIT)
+
     def close(self) -> None:
         """End the process if it still runs."""
+        self._stop_reading()
         with contextlib.suppress(OSError, pexpect.ExceptionPexpect):
             self._child.close(force=True)
-        self._reader.join(LIMIT)
+        os.close(self._wake)
+        os.close(self._woken)
 
     def __enter__(self) -> Self:
         return self
@@ -233,6 +251,10 @@ class Terminal:
 
     def _read(self) -> None:
         while True:
+            # Not read alone: a read that is under way would keep the terminal open.
+            ready, _, _ = select.select([self._child.child_fd, self._wake], [], [])
+            if self._wake in ready:
+                return
             try:
                 piece = os.read(self._child.child_fd, 65536)
             except OSError:
@@ -246,6 +268,12 @@ class Terminal:
                 self._changed.notify_all()
             if not piece:
                 return
+
+
+def flowing(rows: Iterable[str]) -> str:
+    """Return rows as running text: as they stand, then with every wrap and gap a single blank."""
+    shown = "\n".join(rows)
+    return f"{shown}\n{' '.join(shown.split())}"
 
 
 def clean_environment(changes: Mapping[str, str | None]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from agentmem import figures
+from agentmem import figures, question
 from agentmem.cli import rows
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
@@ -90,11 +90,11 @@ def interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def confirm(question: str, command: str) -> bool:
+def confirm(asked: str, command: str) -> bool:
     """Ask yes or no on the terminal.
 
     Args:
-        question: what to ask.
+        asked: what to ask.
         command: what a script would have to run instead.
 
     Raises:
@@ -102,24 +102,20 @@ def confirm(question: str, command: str) -> bool:
     """
     if not interactive():
         raise UsageError(f"not done, since nobody can be asked; to do it: {command}")
-    return yes_or_no(question, default=False)
+    return yes_or_no(asked, default=False)
 
 
-def yes_or_no(question: str, *, default: bool) -> bool:
+def yes_or_no(asked: str, *, default: bool) -> bool:
     """Ask until the answer is one; an empty one is the default, an end of the input is no."""
     choices = "[Y/n]" if default else "[y/N]"
-    while (answer := ask(f"{question} {choices}", at_end="n")) not in {"", "y", "yes", "n", "no"}:
+    while (answer := ask(f"{asked} {choices}", at_end="n")) not in {"", "y", "yes", "n", "no"}:
         notice(f"please answer y or n, not {answer[:40]!r}")
     return default if not answer else answer in {"y", "yes"}
 
 
-def ask(question: str, *, at_end: str = "") -> str:
-    """Ask on the terminal; returns the answer in lower case, or `at_end` when the input ends instead."""
-    print(f"{question} ", end="", file=sys.stderr, flush=True)
-    line = sys.stdin.readline()
-    if not line:
-        print(file=sys.stderr)
-    return line.strip().casefold() if line else at_end
+def ask(asked: str, *, at_end: str = "") -> str:
+    """Ask on stderr, as `question.ask`."""
+    return question.ask(asked, sys.stderr, at_end=at_end)
 
 
 def gain(before: int, after: int | None) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import signal
 import sys
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -78,19 +80,24 @@ def run_repl(
         chat.resume()
 
     signals = Signals(pause, resume, prompt.leave)
-    with chat.keyboard.held() if sys.stdout.isatty() else nullcontext(), signals.handled():
-        try:
+    try:
+        with chat.keyboard.held() if sys.stdout.isatty() else nullcontext(), signals.handled():
             while True:
                 signals.begin_turn()
-                try:
+                with suppress(KeyboardInterrupt):
                     _turn(chat, prompt)
-                except KeyboardInterrupt:
-                    continue
-        except (EOFError, Leave):
-            return 0
-        except Ended as end:
-            _let_go_of(sys.stdout)
-            return 128 + end.number
+    except (EOFError, Leave):
+        return 0
+    except Ended as end:
+        return 128 + end.number
+    except OSError as error:
+        # A terminal that was closed fails whatever is drawn on it, and only then is the signal looked at.
+        if error.errno != errno.EIO:
+            raise
+        return 128 + signal.SIGHUP
+    finally:
+        _let_go_of(sys.stdout)
+        _let_go_of(sys.stderr)
 
 
 def _turn(chat: Chat, prompt: Prompt | LinePrompt) -> None:

@@ -50,7 +50,7 @@ def tokens(chat: Chat, _argument: str) -> None:
     agent = chat.agent
     compressor = agent.context_compressor
     threshold = compressor.threshold if compressor else None
-    chat.show(views.tokens_rows(agent.meter, threshold, agent.last_reply.usage))
+    chat.show(views.tokens_rows(agent.meter, threshold, agent.last_reply.usage, chat.width))
 
 
 def show(chat: Chat, argument: str) -> None:

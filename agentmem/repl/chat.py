@@ -279,7 +279,7 @@ class Chat(Surface):
         spinner = _SPINNERS[0 if self.unicode else 1]
         sign = [("dim", f"{spinner[frame % len(spinner)]} ")] if width > _SPINNER_CELLS else []
         note: list[Fragment] = []
-        if (waiting := self.keyboard.waiting()) and width > _NOTE_CELLS:
+        if (waiting := self.keyboard.waiting()) and width >= _NOTE_CELLS:
             # What is typed now is for the next prompt; show that it is not lost.
             note = [("near", f"{' · ' if self.unicode else ' - '}{waiting} typed ahead")]
         fragments = [*sign, *self.bar(max(1, width - cells([*sign, *note]))), *note]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import os
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -86,5 +87,5 @@ class Keyboard:
     def write(self, switch: str) -> None:
         """Switch something on or off; a terminal that is gone does not mind."""
         with suppress(OSError, ValueError):
-            self._screen.write(switch)
-            self._screen.flush()
+            # Not through the stream, which a signal's handler may have interrupted in the midst of a write.
+            os.write(self._screen.fileno(), switch.encode())

@@ -14,6 +14,7 @@ from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.renderer import CPR_Support
 from prompt_toolkit.styles import Style
 
+from agentmem.question import read_line
 from agentmem.repl.commands import TABLE
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ class LinePrompt:
         self._chat.greet()
         sys.stderr.write("> ")
         sys.stderr.flush()
-        line = sys.stdin.readline()
+        line = read_line()
         if not line:
             raise EOFError
         return line.rstrip("\n")

@@ -6,6 +6,8 @@ import signal
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from agentmem.interruptions import stop
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
@@ -82,12 +84,8 @@ class Signals:
             if not self._leave_prompt(Ended(number)):
                 raise Ended(number)
 
-    def _stop(self, number: int, _frame: FrameType | None) -> None:
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._pause()
-        ours = signal.signal(number, signal.SIG_DFL)
-        try:
-            signal.raise_signal(number)
-        finally:
-            signal.signal(number, ours)
-            with suppress(OSError):
-                self._resume()
+        stop()
+        with suppress(OSError):
+            self._resume()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from agentmem import question
 from agentmem.repl import views
 from agentmem.repl.keyboard import PASTE_ON, Keyboard
 from agentmem.repl.region import Line, plain, styled
@@ -81,15 +82,11 @@ class Surface:
         self.screen.write(text)
         self.screen.flush()
 
-    def ask(self, question: str) -> str:
+    def ask(self, asked: str) -> str:
         """Return what the person answers, in lower case; "" when it is Ctrl-C."""
-        with self.aside():
-            self.write(f"{question} ")
-            try:
-                return sys.stdin.readline().strip().casefold()
-            except KeyboardInterrupt:
-                self.write("\n")
-                return ""
+        with self.aside(), suppress(KeyboardInterrupt):
+            return question.ask(asked, self.notices)
+        return ""
 
     @contextmanager
     def aside(self) -> Iterator[None]:

@@ -64,7 +64,7 @@ def entry_rows(
     return [heading, *drawn(canvas, visible(entry.content), width)]
 
 
-def tokens_rows(meter: Meter, threshold: float | None, usage: Usage) -> list[Line]:
+def tokens_rows(meter: Meter, threshold: float | None, usage: Usage, width: int) -> list[Line]:
     """Return how full the context window is and what the last reply took."""
     about = "~" if meter.estimated else ""
     used, length = meter.tokens, meter.context_length
@@ -83,10 +83,10 @@ def tokens_rows(meter: Meter, threshold: float | None, usage: Usage) -> list[Lin
     if usage.completion_tokens:
         rows.append(("last reply", f"{usage.completion_tokens:,} tokens"))
     rows.append(("last cost", "unknown" if usage.cost is None else f"${usage.cost:.4f}"))
-    return pairs(rows)
+    return pairs(rows, width)
 
 
-def pairs(rows: Iterable[tuple[str, str]], width: int = 80) -> list[Line]:
+def pairs(rows: Iterable[tuple[str, str]], width: int) -> list[Line]:
     """Return rows of a name and what it stands for, which is wrapped beside it."""
     known = list(rows)
     widest = max((len(name) for name, _ in known), default=0)

@@ -17,9 +17,7 @@ def test_a_system_prompt_larger_than_the_trigger_is_said_once_and_the_chat_goes_
     chat: Chat, provider: Provider
 ) -> None:
     provider.answers += ["first of all", "second of all", "third of all"]
-    terminal = chat(
-        "-s", "You are a lighthouse. " * 300, "--threshold", "0.1", "--context-length", "8000", rows=40
-    )
+    terminal = chat("-s", "You are a lighthouse. " * 300, "--threshold", "0.1", "--context-length", "8000")
     for said in ("first", "second", "third"):
         terminal.send("and now?\r")
         terminal.wait_for(f"{said} of all")
@@ -32,7 +30,7 @@ def test_a_system_prompt_larger_than_the_trigger_is_said_once_and_the_chat_goes_
 def test_a_system_prompt_larger_than_the_window_is_refused_each_time_without_a_call(
     chat: Chat, provider: Provider
 ) -> None:
-    terminal = chat("-s", "You are a lighthouse. " * 300, "--context-length", "1000", rows=40, ready=False)
+    terminal = chat("-s", "You are a lighthouse. " * 300, "--context-length", "1000", ready=False)
     terminal.send("and now?\r")
     terminal.wait_for("shorten them")
     terminal.wait_prompt()

@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.loopback import Answer, Gate
 
 if TYPE_CHECKING:
@@ -80,8 +78,8 @@ def _framed(title: str, lines: list[str], columns: int) -> str:
     return "\n".join([title, rule, *rows, rule, ""])
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 10)])
-def test_the_screens_of_a_session(chat: Chat, provider: Provider, columns: int, rows: int) -> None:
+def test_the_screens_of_a_session(chat: Chat, provider: Provider, size: tuple[int, int]) -> None:
+    columns, rows = size
     record = Record(FOLDER / f"session_{columns}x{rows}.txt", rows)
     gate, second = Gate(len(REPLY.partition(" Then")[0].split(" "))), Gate(2)
     provider.answers += [
@@ -90,7 +88,7 @@ def test_the_screens_of_a_session(chat: Chat, provider: Provider, columns: int, 
     ]
     narrow = columns < 60
     foot = "%" if narrow else "compacts at 90%"
-    terminal = chat("--context-length", "4000", columns=columns, rows=rows)
+    terminal = chat("--context-length", "4000")
     record.keep("The first prompt", terminal, "new agent", foot)
     terminal.send("/")
     record.keep("A slash", terminal, "/help", "/tokens" if narrow else "/exit", foot)
@@ -121,6 +119,6 @@ def test_the_screens_of_a_session(chat: Chat, provider: Provider, columns: int, 
     record.keep("An unknown command", terminal, "no command", foot)
     terminal.send("\x04")
     assert terminal.wait_end() == 0
-    again = chat("--context-length", "4000", columns=columns, rows=rows)
+    again = chat("--context-length", "4000")
     record.keep("The next session", again, "loaded", "just now", foot)
     record.compare()

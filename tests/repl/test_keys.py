@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-import os
-import signal
+import re
+import shlex
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pexpect
 import pytest
 
 from tests.loopback import Answer, Gate
 from tests.program import agree
 from tests.repl.stalls import delays
-from tests.terminal import LIMIT, Terminal, clean_environment
+from tests.terminal import Terminal, flowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
     Chat = Callable[..., Terminal]
 
+CHAT = (sys.executable, "-m", "agentmem", "chat", "Ada", "-m", "gpt-4o")
 ROOT = Path(__file__).parent.parent.parent
 SIGN = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 
@@ -111,98 +110,28 @@ def test_ctrl_t_shows_what_was_thought(chat: Chat, provider: Provider) -> None:
     terminal.wait_for("let me see about this")
 
 
-def wait_prompts(shell: Terminal, count: int) -> None:
-    """Wait until a shell has asked that often."""
-
-    def asked_often() -> bool:
-        rows = [*shell.screen.scrollback, *shell.lines_unlocked()]
-        return sum(row.startswith("SHELL") for row in rows) == count
-
-    shell.wait_until(asked_often)
-
-
-def test_ctrl_z_stops_and_fg_goes_on(provider: Provider, workspace: Path) -> None:
+@pytest.mark.parametrize("leaving", ["\x04", "/exit\r"])
+def test_the_terminal_is_left_as_it_was(
+    provider: Provider, workspace: Path, size: tuple[int, int], leaving: str
+) -> None:
     agree(workspace)
-    gate = Gate(1)
-    provider.answers.append(Answer("one two three", gate=gate))
-    shell = ["bash", "--norc", "--noprofile", "-i"]
-    with Terminal(shell, environment={"PS1": "SHELL "}) as terminal:
-        terminal.wait_for("SHELL")
-        terminal.send(f"{sys.executable} -m agentmem chat Ada -m gpt-4o\r")
-        terminal.wait_for("compacts at")
-        terminal.send("count\r")
-        terminal.wait_for("one")
-        for times in (1, 2):
-            terminal.send("\x1a")
-            wait_prompts(terminal, times + 1)
-            assert not terminal.cursor_hidden
-            assert not any("Ada ·" in row for row in terminal.lines())
-            terminal.send("stty -a | tr ';' '\\n' | grep -w -o -e '-\\?echo' -e '-\\?icanon'; fg\r")
-            terminal.wait_until(lambda: terminal.cursor_hidden)
-            terminal.wait_for("Ada · gpt-4o")
-        gate.open()
-        terminal.wait_for("one two three")
+    command = shlex.join(CHAT)
+    with Terminal(["sh", "-c", f"stty -a; {command}; stty -a"], columns=size[0], rows=size[1]) as terminal:
         terminal.wait_prompt()
-        terminal.send("\x1a")
-        wait_prompts(terminal, 4)
-        terminal.send("fg\r")
-        terminal.wait_for("compacts at")
-        terminal.send("\x04")
-        wait_prompts(terminal, 5)
-        assert "-echo" not in str(terminal)
+        terminal.send(leaving)
+        assert terminal.wait_end() == 0
+        shown = flowing(terminal.transcript()).rpartition("\n")[2]
+    before, *_, after = re.findall(r"speed .*? -?echoke", shown)
+    assert before == after
+    assert not terminal.cursor_hidden
+    assert not terminal.bracketed_paste
 
 
-@pytest.mark.parametrize("leaving", ["\x04", "/exit\r", "kill", "interrupt"])
-def test_the_terminal_is_left_as_it_was(provider: Provider, workspace: Path, leaving: str) -> None:
+def test_keys_typed_before_the_prompt_are_there(
+    provider: Provider, workspace: Path, size: tuple[int, int]
+) -> None:
     agree(workspace)
-    script = f"stty -a; {sys.executable} -m agentmem chat Ada -m gpt-4o; stty -a; echo END"
-    with Terminal(["bash", "-c", script], columns=90, rows=60) as terminal:
-        terminal.wait_for("compacts at")
-        if leaving in {"kill", "interrupt"}:
-            provider.answers.append(Answer("one two three", gate=Gate(1)))
-            terminal.send("count\r")
-            terminal.wait_for("one")
-            if leaving == "interrupt":
-                terminal.send("\x03")
-                terminal.wait_for("interrupted")
-                terminal.wait_prompt()
-                terminal.send("\x04")
-            else:
-                import psutil
-
-                (child,) = psutil.Process(terminal.pid).children()
-                child.send_signal(signal.SIGTERM)
-        else:
-            terminal.send(leaving)
-        terminal.wait_end()
-        rows = terminal.transcript()
-        size = next(number for number, row in enumerate(rows) if row.startswith("speed"))
-        length = next(number for number, row in enumerate(rows[size:]) if "echoke" in row) + 1
-        again = max(number for number, row in enumerate(rows) if row.startswith("speed"))
-        assert again > size
-        assert rows[again : again + length] == rows[size : size + length]
-        assert not terminal.cursor_hidden
-        assert not terminal.bracketed_paste
-
-
-def test_a_resize_at_the_prompt_keeps_what_was_typed(chat: Chat) -> None:
-    terminal = chat()
-    terminal.send("half a message")
-    terminal.wait_for("half a message")
-    terminal.resize(40, 10)
-    terminal.wait_until(
-        lambda: any("%" in row and "compacts" not in row for row in terminal.lines_unlocked())
-    )
-    terminal.wait_for(f"{SIGN}half a message")
-    terminal.resize(100, 30)
-    terminal.wait_for("compacts at")
-    terminal.wait_for(f"{SIGN}half a message")
-
-
-def test_keys_typed_before_the_prompt_are_there(provider: Provider, workspace: Path) -> None:
-    del provider
-    agree(workspace)
-    with Terminal([sys.executable, "-m", "agentmem", "chat", "Ada", "-m", "gpt-4o"]) as terminal:
+    with Terminal(CHAT, columns=size[0], rows=size[1]) as terminal:
         terminal.send("eager")
         terminal.wait_for(f"{SIGN}eager")
 
@@ -219,7 +148,7 @@ def test_without_an_answer_about_the_cursor_the_bar_is_above(chat: Chat, provide
     provider.answers.append("fine")
     terminal = chat(environment={"PROMPT_TOOLKIT_NO_CPR": "1"}, answers=False)
     rows = terminal.lines()
-    shown = next(number for number, row in enumerate(rows) if "compacts at" in row)
+    shown = next(number for number, row in enumerate(rows) if "%" in row)
     assert rows[shown + 1].startswith(SIGN.strip())
     terminal.send("hello\r")
     terminal.wait_for("fine")
@@ -227,9 +156,9 @@ def test_without_an_answer_about_the_cursor_the_bar_is_above(chat: Chat, provide
 
 
 @pytest.mark.parametrize("columns", [20, 40, 300])
-def test_any_width_will_do(chat: Chat, provider: Provider, columns: int) -> None:
+def test_any_width_will_do(open_chat: Chat, provider: Provider, columns: int) -> None:
     provider.answers.append("a **reply** of several words that is long enough to wrap on a narrow screen")
-    terminal = chat(columns=columns, rows=12)
+    terminal = open_chat(columns=columns, rows=12)
     terminal.send("hello\r")
     terminal.wait_for("screen")
     terminal.wait_prompt()
@@ -263,12 +192,10 @@ def test_no_color_draws_without(chat: Chat, provider: Provider) -> None:
     assert colours == {"default"}
 
 
-def test_a_dumb_terminal_gets_plain_lines(provider: Provider, workspace: Path) -> None:
+def test_a_dumb_terminal_gets_plain_lines(provider: Provider, workspace: Path, size: tuple[int, int]) -> None:
     agree(workspace)
     provider.answers.append("**fine**")
-    with Terminal(
-        [sys.executable, "-m", "agentmem", "chat", "Ada", "-m", "gpt-4o"], environment={"TERM": "dumb"}
-    ) as terminal:
+    with Terminal(CHAT, columns=size[0], rows=size[1], environment={"TERM": "dumb"}) as terminal:
         terminal.wait_for(SIGN.strip())
         terminal.send("hello\r")
         terminal.wait_for("**fine**")
@@ -278,13 +205,13 @@ def test_a_dumb_terminal_gets_plain_lines(provider: Provider, workspace: Path) -
 
 
 def test_replies_can_be_piped_while_keys_come_from_the_terminal(
-    provider: Provider, workspace: Path, tmp_path: Path
+    provider: Provider, workspace: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     agree(workspace)
     provider.answers += ["the **first** reply", "the second"]
     target = tmp_path / "replies"
-    command = f"{sys.executable} -m agentmem chat Ada -m gpt-4o > {target}"
-    with Terminal(["sh", "-c", command]) as terminal:
+    command = f"{shlex.join(CHAT)} > {target}"
+    with Terminal(["sh", "-c", command], columns=size[0], rows=size[1]) as terminal:
         terminal.wait_for("new agent")
         terminal.send("hello\r")
         provider.wait_for(1)
@@ -294,28 +221,6 @@ def test_replies_can_be_piped_while_keys_come_from_the_terminal(
         terminal.send("\x04")
         assert terminal.wait_end() == 0
     assert target.read_text(encoding="utf-8") == "the **first** reply\nthe second\n"
-
-
-def test_a_closed_terminal_ends_the_program_and_keeps_what_came(provider: Provider, workspace: Path) -> None:
-    agree(workspace)
-    provider.answers.append(Answer("one two three", gate=Gate(2)))
-    # Without the thread that reads for `Terminal`, whose read would keep the terminal open.
-    child = pexpect.spawn(
-        sys.executable,
-        ["-m", "agentmem", "chat", "Ada", "-m", "gpt-4o"],
-        env=clean_environment({"PROMPT_TOOLKIT_NO_CPR": "1"}),
-        timeout=LIMIT,
-        encoding="utf-8",
-    )
-    child.expect("compacts at")
-    child.send("count\r")
-    child.expect("one two")
-    os.close(child.child_fd)
-    _, status = os.waitpid(child.pid or 0, 0)
-    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
-    memory = (workspace / "agents" / "Ada" / "MEMORY.md").read_text(encoding="utf-8")
-    assert "one two\n" in memory
-    assert "<!-- interrupted -->" in memory
 
 
 def test_tool_calls_are_asked_about_and_shown_on_one_line(
@@ -336,42 +241,6 @@ def test_tool_calls_are_asked_about_and_shown_on_one_line(
     terminal.wait_for('* weather(city="Rome") → sunny in Rome')
     terminal.wait_for("it is sunny")
     terminal.wait_prompt()
-
-
-@pytest.mark.parametrize("stop", ["Ctrl-C", "SIGTERM"])
-def test_a_running_tool_can_be_stopped(
-    chat: Chat, provider: Provider, tmp_path: Path, workspace: Path, stop: str
-) -> None:
-    mark = tmp_path / "running"
-    (tmp_path / "mytools.py").write_text(
-        "import pathlib, threading\n\n"
-        'def wait() -> str:\n    """Wait."""\n'
-        f"    pathlib.Path({str(mark)!r}).touch()\n    threading.Event().wait(60)\n    return 'late'\n",
-        encoding="utf-8",
-    )
-    provider.answers.append(Answer("", calls=(("wait", {}),)))
-    terminal = chat(
-        "--tool",
-        "mytools:wait",
-        "--max-loops",
-        "auto",
-        "--yes",
-        environment={"PYTHONPATH": f"{tmp_path}:{ROOT}"},
-    )
-    terminal.send("wait\r")
-    terminal.wait_until(lambda: mark.exists() or terminal.screen.dirty.clear())
-    if stop == "SIGTERM":
-        terminal.signal(signal.SIGTERM)
-        assert terminal.wait_end() == 143
-    else:
-        terminal.send("\x03")
-        terminal.wait_for("interrupted")
-        terminal.wait_prompt()
-    memory = (workspace / "agents" / "Ada" / "MEMORY.md").read_text(encoding="utf-8")
-    assert "### Tool (wait)" in memory
-    if stop == "Ctrl-C":
-        terminal.send("\x04")
-        assert terminal.wait_end() == 0
 
 
 def test_a_compaction_in_a_turn_shows_its_progress_and_report(chat: Chat, provider: Provider) -> None:
@@ -405,43 +274,4 @@ def test_a_terminal_with_another_character_set(chat: Chat, provider: Provider) -
     terminal.wait_for("caf")
     terminal.wait_prompt()
     terminal.send("\x04")
-    assert terminal.wait_end() == 0
-
-
-def shows_since(terminal: Terminal, seen: int, text: str) -> bool:
-    return text.encode() in bytes(terminal.raw[seen:])
-
-
-def test_every_command_on_a_small_screen(chat: Chat, provider: Provider, tmp_path: Path) -> None:
-    provider.answers += ["a first reply " * 40, "a second reply " * 40, "another reply", "a short summary"]
-    terminal = chat("--context-length", "2000", columns=40, rows=10, folder=tmp_path)
-    steps = [
-        ("one", "reply"),
-        ("two", "second reply"),
-        ("/help", "Ctrl-D"),
-        ("/tokens", "free"),
-        ("/show 2", "#4"),
-        ("/search reply", "reply"),
-        ("/retry", "another reply"),
-        ("/edit", "it will replace"),
-        ("\x03/copy", "copied"),
-        ("/model", "gpt-4o"),
-        ("/system be brief", "replaced"),
-        ("/export talk.md", "wrote"),
-        ("/multiline", "Alt-Enter sends"),
-        ("/multiline\x1b", "Enter sends"),
-        ("/compact", "tokens"),
-        ("/archives", "kB"),
-        ("/undo", "again as in"),
-        ("/forget #1", "for good?"),
-    ]
-    for typed, shown in steps:
-        terminal.wait_prompt()
-        seen = len(terminal.raw)
-        terminal.send(f"{typed}\r")
-        terminal.wait_until(partial(shows_since, terminal, seen, shown))
-    terminal.send("n\n")
-    terminal.wait_for("nothing was removed")
-    terminal.wait_prompt()
-    terminal.send("/exit\r")
     assert terminal.wait_end() == 0

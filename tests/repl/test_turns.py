@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING
-
-import pytest
 
 from tests.loopback import Answer, Gate, Refusal
 
@@ -50,32 +47,6 @@ def test_a_reply_streams_with_the_bar_beneath_and_is_remembered(
     assert memory().count("one two three four five") == 300
     terminal.send("\x04")
     assert terminal.wait_end() == 0
-
-
-def test_ctrl_c_keeps_what_came(chat: Chat, provider: Provider, memory: Memory) -> None:
-    gate = Gate(3)
-    provider.answers.append(Answer("one two three four five", gate=gate))
-    terminal = chat()
-    terminal.send("count\r")
-    terminal.wait_for("one two three")
-    terminal.send("\x03")
-    terminal.wait_for("interrupted")
-    terminal.wait_prompt()
-    assert "one two three\n" in memory()
-    assert "<!-- interrupted -->" in memory()
-    assert "four" not in memory()
-
-
-def test_ctrl_c_while_waiting_for_the_first_word(chat: Chat, provider: Provider, memory: Memory) -> None:
-    provider.answers.append(Answer("never", gate=Gate()))
-    terminal = chat()
-    terminal.send("count\r")
-    provider.wait_for(1)
-    terminal.send("\x03")
-    terminal.wait_for("interrupted")
-    terminal.wait_prompt()
-    assert "### User" in memory()
-    assert "### Ada" not in memory()
 
 
 def test_what_is_typed_ahead_is_not_lost(chat: Chat, provider: Provider) -> None:
@@ -131,54 +102,6 @@ def test_an_error_is_one_line_and_the_talk_goes_on(chat: Chat, provider: Provide
     terminal.send("again\r")
     terminal.wait_for("works now")
     assert "Traceback" not in str(terminal)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("state", ["prompt", "typing", "waiting", "streaming", "compacting"])
-def test_a_signal_ends_it_and_leaves_nothing_broken(
-    chat: Chat, provider: Provider, memory: Memory, state: str, number: signal.Signals
-) -> None:
-    terminal = chat(*(["--context-length", "3000"] if state == "compacting" else []))
-    before = ""
-    if state == "compacting":
-        provider.answers += ["noted " * 200, "sunny " * 200, Answer("never", gate=Gate())]
-        for word, shown in (("first", "noted"), ("second", "sunny")):
-            terminal.send(f"{word}\r")
-            terminal.wait_for(shown)
-            terminal.wait_prompt()
-        before = memory()
-        terminal.send("/compact\r")
-        provider.wait_for(3)
-        terminal.wait_for("compacting")
-    elif state == "typing":
-        terminal.send("half a line")
-        terminal.wait_for("half a line")
-    elif state in {"waiting", "streaming"}:
-        provider.answers.append(Answer("one two three", gate=Gate(2 if state == "streaming" else 0)))
-        terminal.send("count\r")
-        provider.wait_for(1)
-        if state == "streaming":
-            terminal.wait_for("one two")
-    terminal.signal(number)
-    assert terminal.wait_end() == 128 + number
-    assert not terminal.cursor_hidden
-    assert not terminal.bracketed_paste
-    if state == "compacting":
-        assert memory() == before
-    if state == "streaming":
-        assert "one two" in memory()
-        assert "<!-- interrupted -->" in memory()
-
-
-def test_a_second_ctrl_c_does_not_lose_the_reply(chat: Chat, provider: Provider, memory: Memory) -> None:
-    provider.answers.append(Answer("one two three", gate=Gate(2)))
-    terminal = chat()
-    terminal.send("count\r")
-    terminal.wait_for("one two")
-    terminal.send("\x03\x03")
-    terminal.wait_for("interrupted")
-    terminal.wait_prompt()
-    assert "one two\n" in memory()
 
 
 def test_history_is_private_and_comes_back(chat: Chat, provider: Provider, workspace: Path) -> None:
