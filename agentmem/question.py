@@ -31,7 +31,7 @@ def ask(question: str, out: TextIO, *, at_end: str = "") -> str:
         The answer in lower case.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C.
+        KeyboardInterrupt: Ctrl-C, or the terminal was closed.
     """
     width = max(_ANSWER_CELLS, shutil.get_terminal_size().columns - _ANSWER_CELLS)
     shown = textwrap.fill(visible_line(question), width)
@@ -46,6 +46,8 @@ def ask(question: str, out: TextIO, *, at_end: str = "") -> str:
         with resumed(show):
             show()
             line = read_line()
+    except OSError:
+        raise KeyboardInterrupt from None
     finally:
         if not line:
             _end_row(out)
@@ -58,17 +60,18 @@ def _end_row(out: TextIO) -> None:
 
 
 def read_line() -> str:
-    """Return a line that is typed, with its end; "" when the terminal is closed or the input ends."""
+    """Return a line that is typed, with its end; "" when the input ends.
+
+    Raises:
+        OSError: the terminal was closed.
+    """
     if not sys.stdin.isatty():
         return sys.stdin.readline()
     line = b""
     # Keys typed while a shell had the terminal, before `fg`, come as they were typed: Enter as a carriage
     # return, for which `readline` would wait in vain.
     while not line.endswith((b"\n", b"\r")):
-        try:
-            piece = os.read(sys.stdin.fileno(), _PIECE)
-        except OSError:  # the terminal is gone
-            piece = b""
+        piece = os.read(sys.stdin.fileno(), _PIECE)
         if not piece:
             break
         line += piece

@@ -227,6 +227,7 @@ class LinePrompt:
 
         Raises:
             EOFError: Ctrl-D.
+            OSError: the terminal was closed.
             AgentMemError: the agent could not be opened.
         """
         self._chat.opening.wait()

@@ -115,7 +115,7 @@ class LiveReply:
         self._region = Region(self._write)
         self._visible = Visible()
         self._changed = threading.Condition()
-        self._drawing = threading.Lock()
+        self._drawing = threading.RLock()
         self._pauses = 0
         self._said: list[str] = []
         self._failed = False
@@ -167,8 +167,7 @@ class LiveReply:
     def pause(self) -> None:
         """Take the bar and the open rows off the screen, and draw no more until `resume`; both nest."""
         self._pauses += 1
-        if self._pauses == 1:
-            self._drawing.acquire()
+        with self._drawing:
             self._region.erase()
             self._write(SHOW_CURSOR)
 
@@ -177,7 +176,6 @@ class LiveReply:
         self._pauses -= 1
         if not self._pauses:
             self._write(HIDE_CURSOR)
-            self._drawing.release()
 
     def _take(self, kind: str, text: str) -> None:
         with self._changed:
@@ -192,7 +190,8 @@ class LiveReply:
             frame = 0
             while True:
                 with self._drawing:
-                    if self._frame(frame):
+                    # The end is drawn even where an interruption left a pause without its `resume`.
+                    if (self._closed or not self._pauses) and self._frame(frame):
                         break
                 frame += 1
                 self._wait(self._interval())

@@ -133,7 +133,7 @@ class Surface:
     def resume(self) -> None:
         """Redraw it."""
         if isinstance(self.reply, LiveReply):
-            self.screen.write(PASTE_ON)
+            self.keyboard.write(PASTE_ON)
             self.reply.resume()
 
 

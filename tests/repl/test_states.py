@@ -9,7 +9,7 @@ import pytest
 
 from tests.repl.conftest import SHELL, wait_shell
 from tests.repl.states import ROOT, STATES, Asking, Compacting, Empty, Saving, Stage, State, Typing
-from tests.terminal import flowing
+from tests.terminal import LIMIT, flowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,6 +179,17 @@ def test_it_ends_in_order_and_keeps_what_came(entered: Enter, state: State, end:
         assert stage.memory == before
     if end != "closed":
         check_terminal(stage.terminal)
+
+
+def test_it_ends_when_the_terminal_of_its_shell_is_closed(entered: Enter, state: State) -> None:
+    stage = entered(shell=True)
+    process = stage.process
+    # Here the signal comes from the shell, often after a read or a write has failed.
+    stage.terminal.hang_up()
+    if isinstance(state, Saving):
+        state.leave(stage)
+    process.wait(LIMIT)
+    check_cut_short(stage, state)
 
 
 def test_a_resize_changes_nothing_else(entered: Enter, state: State, size: tuple[int, int]) -> None:
