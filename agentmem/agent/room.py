@@ -56,7 +56,7 @@ class Room:
         Args:
             window: where room is made.
             conversation: what is folded.
-            settings: what a compaction that was asked for goes by when compression is off.
+            settings: open another model for summaries, and say how to compact when compression is off.
             compressor: gives what makes room by itself, or None when nothing may.
             notice: told what a person should know.
             on_fold: called after each compaction, before its result is measured.
