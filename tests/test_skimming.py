@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentmem.cli import main
 from agentmem.memory import Memory
 from agentmem.search import Search, finding, parse_query
 from agentmem.search.skimming import certain, has_nothing, promising, tokens
@@ -134,6 +135,23 @@ def test_of_many_small_memories_the_most_promising_are_asked(tmp_path: Path) -> 
     for memory, text in zip(memories, said, strict=True):
         memory.append("User", text)
     folders = [memory.folder for memory in memories]
-    asked = [path.name for path in promising(folders, parse_query("key pot"), 3)]
-    assert asked == ["4", "5", "2", "3"]
-    assert [path.name for path in promising(folders, parse_query("key pot"), 9)] == ["4", "5", "2", "3", "1"]
+    for most in (3, 9):
+        asked, others = promising(folders, parse_query("key pot"), most)
+        assert [path.name for path in asked] == ["4", "5", "2", "3", "1"][: most + 1]
+        assert [path.name for path in others] == ["4", "5", "2", "3", "1"][most + 1 :]
+
+
+def test_agents_that_are_not_asked_are_counted(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for fruit in ("apple", "banana", "cherry", "grape", "lemon"):
+        Memory(workspace / "agents" / fruit).append("User", f"The key is under the {fruit}.")
+    monkeypatch.setattr("agentmem.cli.search._ASKED", 3)
+    assert main(["search", "--all", "key"]) == 0
+    said = capsys.readouterr()
+    assert said.out.count("The key") == 3
+    assert "2 more agents may have it and were not asked" in said.err
+    assert main(["search", "--all", '"under the cherry"']) == 0
+    said = capsys.readouterr()
+    assert said.out.count("The key") == 1
+    assert said.err == ""

@@ -12,6 +12,7 @@ from agentmem import settings
 from agentmem.cli import options, output, screen
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
+from agentmem.figures import counted
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object
 from agentmem.selection import Selection, any_of
@@ -92,10 +93,16 @@ def search(
 
 
 def _promising(agents: Path, names: list[str], words: list[str]) -> list[str]:
-    """Return the agents worth asking, among thousands of them."""
+    """Return the agents worth asking, among thousands of them; say how many others there are."""
     from agentmem.search import parse_query, promising
 
-    return [path.name for path in promising((agents / name for name in names), parse_query(words), _ASKED)]
+    asked, others = promising((agents / name for name in names), parse_query(words), _ASKED)
+    if others:
+        output.notice(
+            f"{counted(len(others), 'more agent')} may have it and were not asked; search one by its name, or "
+            'all of them for a "phrase"'
+        )
+    return [path.name for path in asked]
 
 
 def find(folder: Path, words: list[str], selection: Selection, limit: int) -> list[Hit]:

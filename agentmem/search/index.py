@@ -132,7 +132,7 @@ def _existing(folder: Folder) -> sqlite3.Connection:
 def _connected(name: str) -> sqlite3.Connection:
     connection = sqlite3.connect(name, timeout=_WAIT, isolation_level=None, uri=True)
     with _kept(connection):
-        connection.execute("PRAGMA cache_size = -32768")
+        connection.execute("PRAGMA cache_size = -8192")
         return connection
 
 

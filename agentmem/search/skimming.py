@@ -33,8 +33,8 @@ def has_nothing(path: Path, query: Query) -> bool:
     return _seen(path, query)[0] == 0
 
 
-def promising(folders: Iterable[Path], query: Query, most: int) -> list[Path]:
-    """Return the agents' folders worth asking.
+def promising(folders: Iterable[Path], query: Query, most: int) -> tuple[list[Path], list[Path]]:
+    """Return the agents' folders worth asking, and those that are left out though they may have a hit.
 
     Args:
         folders: of all agents.
@@ -45,7 +45,8 @@ def promising(folders: Iterable[Path], query: Query, most: int) -> list[Path]:
     seen = {path: _seen(path, query) for path in folders}
     large = [path for path, (terms, _) in seen.items() if terms is None]
     small = [path for path, (terms, _) in seen.items() if terms]
-    return large + sorted(small, key=lambda path: seen[path], reverse=True)[:most]
+    small.sort(key=seen.__getitem__, reverse=True)
+    return large + small[:most], small[most:]
 
 
 def _seen(path: Path, query: Query) -> tuple[int | None, int]:
@@ -77,12 +78,12 @@ def _condition(term: Term) -> Callable[[bytes], bool]:
     """Return what bytes in lower case must fulfil to have a term."""
     if not term.text.isascii():
         return lambda _content: True
-    stem = max((certain(token) for token in tokens(term.text)), key=len, default=b"") if term.match else None
+    stems = [certain(token) for token in tokens(term.text)] if term.match else None
     lower = term.text.lower().encode()
     parts = [lower[start : start + TRIGRAM] for start in range(len(lower) - TRIGRAM + 1)]
 
     def may_have(content: bytes) -> bool:
-        if stem is not None and stem in content:
+        if stems is not None and all(stem in content for stem in stems):
             return True
         return bool(parts) and all(part in content for part in parts)
 
