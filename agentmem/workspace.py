@@ -140,8 +140,9 @@ class Workspace:
         names = self.names()
         if name in names:
             return folder
-        hint = spelling.hint(name, names) or "; `agentmem show` lists them"
-        raise NotFound(f"no agent {name!r} in {self.agents}{hint if names else ', which has none yet'}")
+        hint = spelling.hint(name, names) or "; `agentmem show` lists those there are"
+        none = f", which has none yet; `agentmem chat {shlex.quote(name)}` makes it"
+        raise NotFound(f"no agent {name!r} in {self.agents}{hint if names else none}")
 
     def names(self) -> list[str]:
         """List the agents, sorted; folders whose name no agent may have are left out.

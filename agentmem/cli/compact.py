@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentmem.cli import options, output, screen
-from agentmem.errors import ConfigurationError, UsageError
+from agentmem.errors import CompactionFailed, ConfigurationError, NothingToCompact, UsageError
 from agentmem.models import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from agentmem.compressor import Compaction
     from agentmem.models.base import Model, Piece, Request
@@ -98,18 +99,22 @@ def compact(
     # A summary needs no tools, and to load them is to run their code.
     loaded = settings.load(flags, agent_folder=folder, options=_OPTIONS)
     resolved = dataclasses.replace(loaded, tools=())
+    step = _Step(tell, live=not quiet and screen.wanted(sys.stderr))
     with Agent(
         agent,
         workspace_dir=workspace,
         resolved=resolved,
         model=_model(resolved, needed=text is None),
-        notice=tell,
+        notice=step.tell,
     ) as opened:
-
-        def progress(part: int, parts: int) -> None:
-            tell(f"summarising: part {part} of {parts}" if parts > 1 else "summarising")
-
-        report = opened.compact(focus=focus, summary=text, dry_run=dry_run, progress=progress)
+        try:
+            with screen.waiting(lambda: step.now) if step.live and text is None else nullcontext():
+                report = opened.compact(focus=focus, summary=text, dry_run=dry_run, progress=step.take)
+        except CompactionFailed as error:
+            raise type(error)(f"{error}; {_advice(error, resolved)}") from None
+        except KeyboardInterrupt:
+            tell("stopped; the memory is as it was")
+            raise
         window = opened.meter.context_length
     if json:
         output.write_json({"agent": agent, **_as_json(report)})
@@ -124,6 +129,38 @@ def compact(
         screen.show(drawn(report, agent, window, resolved.threshold, width, dry_run=dry_run), sys.stderr)
     else:
         output.notice(report.line)
+
+
+def _advice(error: CompactionFailed, resolved: Settings) -> str:
+    if not isinstance(error, NothingToCompact):
+        return "the memory is as it was; --model names another summariser, --summary gives the text"
+    return "--keep-tokens 0 keeps nothing back" if resolved.keep_tokens != 0 else "there is nothing to gain"
+
+
+class _Step:
+    """What the summariser is at: told as it comes, or on a live terminal for whoever shows it there.
+
+    Attributes:
+        live: it is shown elsewhere.
+        now: what it is at.
+    """
+
+    def __init__(self, tell: Callable[[str], None], *, live: bool) -> None:
+        self.live = live
+        self.now = "summarising"
+        self._tell = tell
+
+    def take(self, part: int, parts: int) -> None:
+        """Take note of a part that begins."""
+        self.now = f"summarising: part {part} of {parts}" if parts > 1 else "summarising"
+        if not self.live:
+            self._tell(self.now)
+
+    def tell(self, message: str) -> None:
+        """Tell something else, on a row of its own."""
+        if self.live:
+            sys.stderr.write(screen.ERASE)
+        self._tell(message)
 
 
 def _as_json(report: Compaction) -> dict[str, object]:

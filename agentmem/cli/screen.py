@@ -10,6 +10,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,7 +21,7 @@ from agentmem.cli import output, rows
 from agentmem.display import visible_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import TextIO
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 _MOST_BARS = 200
 """Agents for which the context length is looked up; the list of more is too long to be looked at."""
+ERASE = "\r\x1b[K"
+"""Clears the row that the cursor is on."""
 _BAR_CELLS = 12
 _NEIGHBOUR_CELLS = 60
 """Columns that what stands around a hit is cut to, at least."""
@@ -38,6 +43,39 @@ _PROGRESS = "█▏▎▍▌▋▊▉"
 def wanted(stream: TextIO | None = None) -> bool:
     """Whether a stream, stdout by default, is a terminal that can do more than lines of text."""
     return (stream or sys.stdout).isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+@contextmanager
+def waiting(doing: Callable[[], str]) -> Iterator[None]:
+    """Show on stderr, where that is a terminal, what goes on and for how long; it is gone at the end.
+
+    Args:
+        doing: says it in a few words.
+    """
+    if not wanted(sys.stderr):
+        yield
+        return
+    from agentmem.repl import draws_unicode
+
+    over, begun = threading.Event(), time.monotonic()
+    dot = "·" if draws_unicode() else "-"
+
+    def tick() -> None:
+        while not over.is_set():
+            text = f"{doing()} {dot} {time.monotonic() - begun:.0f} s {dot} Ctrl-C stops"
+            sys.stderr.write(f"{ERASE}{rows.cut(text, output.width(sys.stderr) - 1, '')}")
+            sys.stderr.flush()
+            over.wait(1)
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        sys.stderr.write(ERASE)
+        sys.stderr.flush()
 
 
 def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool) -> None:
@@ -107,11 +145,10 @@ def _context(tokens: int, length: int | None) -> str:
 def _context_length(folder: Path) -> int | None:
     from agentmem import settings
     from agentmem.errors import AgentMemError
-    from agentmem.models import catalog, choose_model
+    from agentmem.models import known_window
 
     try:
-        found = settings.load(agent_folder=folder)
-        return found.context_length or catalog.context_length(found.model or choose_model(found)[0])
+        return known_window(settings.load(agent_folder=folder))[1]
     except AgentMemError:
         return None
 

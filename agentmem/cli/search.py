@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -65,9 +66,9 @@ def search(
     """Find entries in the memory and the archives of AGENT."""
     output.end_quietly_on_closed_pipe()
     words = [*([agent] if agent and everywhere else []), *(query or [])]
-    if not words or not (agent or everywhere):
-        raise UsageError("say what to look for: agentmem search AGENT QUERY, or agentmem search --all QUERY")
     found = Workspace(settings.workspace_root(workspace))
+    if not words or not (agent or everywhere):
+        raise _incomplete(agent, known=bool(agent) and agent in found.names())
     names = found.names() if everywhere else [found.existing(agent or "").name]
     chosen = options.selection(last=last, since=since, before=before, role=role, grep=grep)
     hits: list[tuple[str, Hit]] = []
@@ -90,6 +91,17 @@ def search(
         return
     for name, hit in hits:
         output.write(rendered(asked, hit, agent=name if everywhere else ""))
+
+
+def _incomplete(agent: str | None, *, known: bool) -> UsageError:
+    """Return what to say where the agent or the query is missing."""
+    if agent and not known:  # it is what to look for
+        word = shlex.quote(agent)
+        return UsageError(
+            f"say in whose memory: agentmem search AGENT {word}, or agentmem search --all {word}"
+        )
+    who = shlex.quote(agent or "AGENT")
+    return UsageError(f"say what to look for: agentmem search {who} QUERY, or agentmem search --all QUERY")
 
 
 def _promising(agents: Path, names: list[str], words: list[str]) -> list[str]:

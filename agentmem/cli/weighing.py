@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from agentmem import figures, settings
 from agentmem.cli import output, screen
 from agentmem.display import visible_line
-from agentmem.errors import AgentMemError
-from agentmem.models import catalog, choose_model
+from agentmem.models import catalog, known_window
 from agentmem.models.base import Usage
 from agentmem.tokens import MESSAGE_OVERHEAD, Estimator
 
@@ -21,15 +20,10 @@ if TYPE_CHECKING:
 
 def weigh(chosen: Iterable[tuple[int, Entry]], agent: str, folder: Path, *, json: bool) -> None:
     """Print the tokens of entries by role, and what share of the model's window they take, and cost."""
-    found = settings.load(agent_folder=folder)
-    try:
-        model = found.model or choose_model(found)[0]
-    except AgentMemError:
-        model = ""
+    model, length = known_window(settings.load(agent_folder=folder))
     estimator = Estimator(model)
     counts = [(number, entry, estimator.count(entry.content) + MESSAGE_OVERHEAD) for number, entry in chosen]
     total = sum(tokens for _, _, tokens in counts)
-    length = found.context_length or (catalog.context_length(model) if model else None)
     cost = catalog.cost(model, Usage(prompt_tokens=total)) if model and total else None
     cached = catalog.cost(model, Usage(prompt_tokens=total, cached_tokens=total)) if model and total else None
     if json:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from agentmem.errors import ConfigurationError
 from agentmem.models import providers
-from agentmem.models.providers import choose_model
+from agentmem.models.providers import choose_model, known_window
 
 if TYPE_CHECKING:
     from agentmem.models.base import Model
     from agentmem.settings import Settings
 
-__all__ = ["choose_model", "open_model", "warm"]
+__all__ = ["choose_model", "known_window", "open_model", "warm"]
 
 
 def open_model(settings: Settings, name: str | None = None, *, key: str = "") -> Model:

@@ -157,6 +157,12 @@ def _weights(name: str) -> Path:
     return bundled
 
 
+@functools.cache
+def trained_context_length(name: str) -> int:
+    """Return the window that a model was trained for, by its file; 0 when that does not say; errors as `LocalModel`."""
+    return _trained_context_length(_weights(name))
+
+
 def _trained_context_length(path: Path) -> int:
     """Return what the file's header says the model was trained for; 0 when it does not say.
 

@@ -60,12 +60,8 @@ def choose_model(settings: Settings) -> tuple[str, str]:
     Raises:
         ConfigurationError: nothing is configured or installed.
     """
-    if settings.model:
-        return settings.model, settings.sources.get("model", "given")
-    for provider in PROVIDERS:
-        for variable in provider.variables:
-            if settings.variable(variable):
-                return provider.model, f"{variable} is set"
+    if chosen := _without_asking(settings):
+        return chosen
     if settings.api_base:
         offered = catalog.ask_models(settings.api_base)
         if offered:
@@ -79,6 +75,32 @@ def choose_model(settings: Settings) -> tuple[str, str]:
         f"no model to talk to: set OPENAI_API_KEY or another provider's key, name one with --model, or "
         f"run a small one on this machine: {local.INSTALL}"
     )
+
+
+def _without_asking(settings: Settings) -> tuple[str, str] | None:
+    if settings.model:
+        return settings.model, settings.sources.get("model", "given")
+    for provider in PROVIDERS:
+        for variable in provider.variables:
+            if settings.variable(variable):
+                return provider.model, f"{variable} is set"
+    return None
+
+
+def known_window(settings: Settings) -> tuple[str, int | None]:
+    """Return the model and its context length as far as they are known; nobody is asked over the network."""
+    try:
+        unknown = settings.api_base and not _without_asking(settings)
+        model = "" if unknown else choose_model(settings)[0]
+        if settings.context_length or not model:
+            return model, settings.context_length
+        if is_local(model):
+            from agentmem.models import local
+
+            return model, local.trained_context_length(model) or None
+        return model, catalog.context_length(model)
+    except ConfigurationError:
+        return settings.model, settings.context_length
 
 
 def is_local(name: str) -> bool:

@@ -47,7 +47,7 @@ LINES: list[tuple[str, int, str]] = [
     ("doctor Ada", 0, "gpt-4o"),
     ("import Bob talk.json --dry-run", 0, "would take 1 entry from OpenAI messages"),
     ("export Ada -o out.md", 0, "wrote out.md"),
-    ("show nobody", 66, "`agentmem show` lists them"),
+    ("show nobody", 66, "`agentmem show` lists those there are"),
     ("show Adda", 66, "did you mean 'Ada'?"),
     ("shwo", 2, "did you mean 'show'?"),
     ("show Ada --lsat 3", 2, "did you mean '--last'?"),

@@ -10,10 +10,13 @@ import pytest
 
 from agentmem.memory import Memory
 from agentmem.repl.views import ago
+from tests.loopback import Answer, Gate
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.loopback import Provider
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=timezone.utc)
 COMMAND = [sys.executable, "-m", "agentmem"]
@@ -80,6 +83,65 @@ def test_a_long_output_goes_through_the_pager(ada: Memory) -> None:
     with Terminal([*COMMAND, "show", "Ada"], environment={"PAGER": "cat"}) as terminal:
         assert terminal.wait_end() == 0
         assert "line 39" in str(terminal)
+
+
+def test_what_will_be_forgotten_is_a_table_with_the_match_marked(ada: Memory) -> None:
+    ada.append("User", "and so on, " * 20 + "the cheapest region")
+    with Terminal([*COMMAND, "forget", "Ada", "--match", "cheapest"]) as terminal:
+        terminal.wait_for("2 entries in 1 file: forget these for good? [y/N]")
+        rows = terminal.lines()
+        assert rows[0] == "MEMORY.md · 2 of 3 entries"
+        assert rows[1] == "  just now  User  Which region is *cheapest*?"
+        assert rows[2].startswith("  just now  User  …")
+        assert "the cheapest region" in rows[2]
+        assert bytes(terminal.raw).count(b";33mcheapest\x1b") == 2
+        terminal.send("n\r")
+        assert terminal.wait_end() == 0
+    assert len(ada.read().entries) == 3
+
+
+def test_what_goes_as_a_whole_is_named_and_times_are_exact_on_request(ada: Memory) -> None:
+    document, cursor = ada.load()
+    ada.fold(cursor.snapshot(), "They talked.", ())
+    when = f"{document.entries[0].when.astimezone():%Y-%m-%d %H:%M:%S}"
+    with Terminal([*COMMAND, "forget", "Ada", "--archive", "all", "--exact", "--dry-run"]) as terminal:
+        assert terminal.wait_end() == 0
+        rows = terminal.transcript()
+    assert rows[0].endswith(".md · the whole file · 2 entries")
+    assert rows[1].startswith(f"  {when}  User")
+    assert "summaries made from this, among other things" in rows
+
+
+def test_a_compaction_is_reported_with_the_window_before_and_after(ada: Memory) -> None:
+    (ada.folder / "agent.toml").write_text("context_length = 1000\nmodel = 'gpt-4o'\n", encoding="utf-8")
+    words = ["compact", "Ada", "--summary", "Short.", "--keep-tokens", "0"]
+    ada.append("User", "cheapest of all regions " * 100)
+    environment: dict[str, str | None] = {"OPENAI_API_KEY": "x"}
+    with Terminal([*COMMAND, *words, "--dry-run"], environment=environment) as terminal:
+        assert terminal.wait_end() == 0
+        assert "dry run: nothing was written" in terminal.transcript()
+        assert not ada.archives()
+    with Terminal([*COMMAND, *words], environment=environment) as terminal:
+        assert terminal.wait_end() == 0
+        rows = terminal.transcript()
+    assert rows[0].startswith("before · █")
+    assert rows[1].startswith(" after · ")
+    assert rows[0].count("█") > rows[1].count("█")
+    assert f"archive/{ada.archives()[0].name}" in str(terminal)
+    assert "agentmem compact Ada --undo" in str(terminal)
+
+
+def test_a_summary_that_takes_a_while_says_so_and_can_be_stopped(ada: Memory, provider: Provider) -> None:
+    gate = Gate(0)
+    provider.answers.append(Answer("A summary.", gate=gate))
+    before = ada.path.read_bytes()
+    with Terminal([*COMMAND, "compact", "Ada", "-m", "gpt-4o", "--keep-tokens", "0"]) as terminal:
+        terminal.wait_for("summarising · 1 s · Ctrl-C stops")
+        terminal.send("\x03")
+        assert terminal.wait_end() == 130
+        assert "agentmem: stopped; the memory is as it was" in terminal.transcript()
+    assert ada.path.read_bytes() == before
+    assert not ada.archives()
 
 
 @pytest.mark.parametrize(
