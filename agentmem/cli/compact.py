@@ -16,6 +16,7 @@ from agentmem.models import catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from agentmem.agent import Agent
     from agentmem.compressor import Compaction
     from agentmem.models.base import Model, Piece, Request
     from agentmem.settings import Settings
@@ -107,14 +108,7 @@ def compact(
         model=_model(resolved, needed=text is None),
         notice=step.tell,
     ) as opened:
-        try:
-            with screen.waiting(lambda: step.now) if step.live and text is None else nullcontext():
-                report = opened.compact(focus=focus, summary=text, dry_run=dry_run, progress=step.take)
-        except CompactionFailed as error:
-            raise type(error)(f"{error}; {_advice(error, resolved)}") from None
-        except KeyboardInterrupt:
-            tell("stopped; the memory is as it was")
-            raise
+        report = _compacted(opened, step, focus=focus, summary=text, dry_run=dry_run)
         window = opened.meter.context_length
     if json:
         output.write_json({"agent": agent, **_as_json(report)})
@@ -131,10 +125,21 @@ def compact(
         output.notice(report.line)
 
 
-def _advice(error: CompactionFailed, resolved: Settings) -> str:
-    if not isinstance(error, NothingToCompact):
-        return "the memory is as it was; --model names another summariser, --summary gives the text"
-    return "--keep-tokens 0 keeps nothing back" if resolved.keep_tokens != 0 else "there is nothing to gain"
+def _compacted(agent: Agent, step: _Step, *, focus: str, summary: str | None, dry_run: bool) -> Compaction:
+    """Compact, and say of a failure what can be done about it."""
+    shown = screen.waiting(lambda: step.now) if step.live and summary is None else nullcontext()
+    try:
+        with shown:
+            return agent.compact(focus=focus, summary=summary, dry_run=dry_run, progress=step.take)
+    except NothingToCompact as error:
+        advice = "; --keep-tokens 0 keeps nothing back" if agent.settings.keep_tokens != 0 else ""
+        raise NothingToCompact(f"{error}{advice}") from None
+    except CompactionFailed as error:
+        advice = "the memory is as it was; --model names another summariser, --summary gives the text"
+        raise CompactionFailed(f"{error}; {advice}") from None
+    except KeyboardInterrupt:
+        step.tell("stopped; the memory is as it was")
+        raise
 
 
 class _Step:
