@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from agentmem import checkup, redaction, settings
 from agentmem.cli import options, output, screen
 from agentmem.display import visible_line
-from agentmem.errors import AgentMemError
+from agentmem.errors import AgentMemError, ConfigurationError
 from agentmem.workspace import Workspace
 
 
@@ -57,7 +58,8 @@ def doctor(
     if fix:
         for case in cases:
             _fix(case)
-    resolved = settings.load(agent_folder=home.agents / agent if agent else None)
+    resolved, broken = _settings(home.agents / agent if agent else None)
+    cases += broken
     answer = _ask(resolved) if model_check else None
     if json:
         output.write_json(_as_json(home, cases, resolved, answer))
@@ -79,6 +81,15 @@ def doctor(
         raise typer.Exit(1)
 
 
+def _settings(folder: Path | None) -> tuple[settings.Settings, list[_Case]]:
+    """Return the settings; where a file or a variable cannot be used, the defaults, and what is wrong."""
+    try:
+        return settings.load(agent_folder=folder), []
+    except ConfigurationError as error:
+        plain = settings.Settings(sources=dict.fromkeys(settings.TABLE, "default"))
+        return plain, [_Case("", checkup.Finding("settings", settings.config_path(), str(error)))]
+
+
 def _fix(case: _Case) -> None:
     if not case.finding.repair:
         return
@@ -96,6 +107,8 @@ def _fix(case: _Case) -> None:
 
 def _line(case: _Case) -> str:
     found = case.finding
+    if found.kind == "settings":  # says itself where
+        return visible_line(f"problem: {found.says}")
     where = f"{output.shell_path(found.path)}{f':{found.line}' if found.line else ''}"
     step = ""
     if case.fixed:

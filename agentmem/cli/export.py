@@ -54,6 +54,8 @@ def export(
         for piece in pieces:
             output.write_text(piece)
         return
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder; name the file to write in it")
     if target.resolve().is_relative_to(memory.folder.resolve()):
         raise UsageError(f"{target} is in {agent}'s own folder; write the export somewhere else")
     write_file(target, pieces, force=force)

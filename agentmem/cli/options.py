@@ -169,7 +169,7 @@ def existing_memory(name: str, workspace: Path | None) -> Memory:
         resolved = settings.load(agent_folder=folder)
     except ConfigurationError as error:
         # Reading and forgetting must not depend on a settings file.
-        output.notice(f"{error}; going on with the default settings")
+        output.notice(f"{error} (going on with the default settings)")
         resolved = settings.Settings()
     return Memory(folder, lock_timeout=resolved.lock_timeout, lock=resolved.lock)
 

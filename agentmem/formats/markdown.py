@@ -53,4 +53,6 @@ def read(source: Source, agent: str) -> Iterator[Result]:
                 role = agent if entry.role == former else entry.role
                 yield Taken(role, entry.stamp, entry.text, entry.note)
     if not found:
-        raise source.refused("no entry begins anywhere (### Role — timestamp)")
+        raise source.refused(
+            "no entry begins anywhere (### Role — timestamp); `agentmem import -h` names what can be read"
+        )

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentmem import spelling
 from agentmem.errors import ConfigurationError
 from agentmem.models import catalog
 from agentmem.settings import TABLE
@@ -66,7 +67,9 @@ def choose_model(settings: Settings) -> tuple[str, str]:
         offered = catalog.ask_models(settings.api_base)
         if offered:
             return offered[0], f"{settings.api_base} offers it"
-        raise ConfigurationError(f"which model at {settings.api_base}? name one with --model")
+        raise ConfigurationError(
+            f"{settings.api_base} does not say which models it has, if it runs at all; name one with --model"
+        )
     from agentmem.models import local
 
     if local.available():
@@ -145,9 +148,10 @@ def litellm_name(name: str) -> str:
         return f"gemini/{name}"
     if catalog.provider_of(name):
         return name
+    near = spelling.hint(name, catalog.chat_models())
     raise ConfigurationError(
         f"unknown model {name!r}: name its provider too, such as anthropic/{name.rpartition('/')[2]}, "
-        f"or the address of an OpenAI-compatible server with --api-base"
+        f"or the address of an OpenAI-compatible server with --api-base{near}"
     )
 
 

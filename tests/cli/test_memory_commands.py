@@ -3,15 +3,12 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agentmem.memory import Memory
 from tests.program import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -183,6 +180,24 @@ def test_export_does_not_overwrite(memory: Memory, tmp_path: Path) -> None:
     assert "teal" in target.read_text()
 
 
+def test_an_export_names_no_folder(memory: Memory, tmp_path: Path) -> None:
+    ran = run("export", "Ada", "-o", str(tmp_path), "--force")
+    assert (ran.code, memory.exists(), tmp_path.is_dir()) == (2, True, True)
+    assert "is a folder" in ran.err
+
+
+def test_doctor_goes_on_where_the_settings_cannot_be_read(memory: Memory) -> None:
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "agentmem" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("thresold = 0.5\n")
+    ran = run("doctor", "--json")
+    assert ran.code == 1
+    said = [finding["says"] for finding in json.loads(ran.out)["findings"]]
+    assert any("did you mean 'threshold'?" in each for each in said)
+    assert "1 problem" in ran.err
+    assert memory.exists()
+
+
 def test_modes_whatever_the_umask(memory: Memory, workspace: Path) -> None:
     run("compact", "Ada", "--summary", "A talk.", "--keep-tokens", "0", OPENAI_API_KEY="x")
     memory.append("User", "more")
@@ -252,6 +267,7 @@ def test_options_that_would_be_ignored_are_refused(memory: Memory, words: str) -
         ("chat Ada hello", "false", "AGENTMEM_REDACT=flase"),
         ("chat Ada hello", "none", "AGENTMEM_LOCK=nonne"),
         ("chat Ada hello --max-loops atuo", "auto", ""),
+        ("chat Ada hello -m gpt4o", "gpt-4o", ""),
         ("doctor Ada", "AGENTMEM_MODEL", "AGENTMEM_MODLE=local"),
     ],
 )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentmem import errors, settings
-from agentmem.models import catalog, choose_model, local, open_model
+from agentmem.models import catalog, choose_model, known_window, local, open_model
 from agentmem.models.base import Usage
 from agentmem.models.litellm_lane import LiteLLM
 from agentmem.models.openai_wire import OPENAI, OpenAIWire
@@ -72,9 +72,20 @@ def test_then_what_the_configured_endpoint_offers(
     assert choose_model(load()) == ("home-brew", f"{provider.url} offers it")
 
 
+def test_a_list_of_agents_asks_nobody_for_their_windows(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    provider.models = [{"id": "home-brew"}]
+    assert known_window(load()) == ("", None)
+    assert known_window(load(model="gpt-4o")) == ("gpt-4o", catalog.context_length("gpt-4o"))
+    assert known_window(load(model="gpt-4o", context_length=99)) == ("gpt-4o", 99)
+
+
 @pytest.mark.embedded
 def test_then_the_embedded_model() -> None:
     assert choose_model(load())[0] == "local"
+    assert known_window(load()) == ("local", 8192)
 
 
 def test_with_nothing_at_all_one_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
