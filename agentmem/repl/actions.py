@@ -168,6 +168,10 @@ def undo(chat: Chat, argument: str) -> None:
         return
     gone = take_back(chat, last_exchange(chat))
     chat.say_line(f"took back {counted(len(gone), 'entry', 'entries')}: {views.brief(gone[0].text, 50)}")
+    among = any_of(gone)
+    for each in memory_of(chat).archives()[-1:]:
+        if any(map(among, memory_of(chat).walk(each.name))):
+            chat.say_line(f"archive/{each.name} still has it; /forget removes it from there too")
 
 
 def retry(chat: Chat, _argument: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentmem import memory as memories
 from agentmem.repl.commands import TABLE
 from tests.loopback import Answer, Gate
 from tests.terminal import flowing
@@ -84,6 +85,18 @@ def test_undo_takes_the_last_exchange_back(chat: Chat, provider: Provider, memor
     assert "first question" in memory()
     say(terminal, "third question", "three")
     assert "second question" not in provider.asked[-1].text
+
+
+def test_undo_says_that_an_archive_has_a_copy(chat: Chat, provider: Provider, workspace: Path) -> None:
+    provider.answers.append("the answer")
+    terminal = chat()
+    say(terminal, "the question", "the answer")
+    store = memories.Memory(workspace / "agents" / "Ada")
+    document, cursor = store.load()
+    name = store.fold(cursor.snapshot(), "They talked.", document.entries[-2:]).archive
+    say(terminal, "/undo", "still has it")
+    assert [entry.text for entry in store.walk(name)][-2:] == ["the question", "the answer"]
+    assert [entry.is_summary for entry in store.walk()] == [True]
 
 
 def test_undo_takes_what_swarms_calls_human_back(
