@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentmem import approvals, settings
-from agentmem.durable import Folder, writing
+from agentmem.durable import writing
 from agentmem.errors import ConfigurationError
+from agentmem.folders import Folder
 from agentmem.workspace import AGENT_SETTINGS
 
 if sys.version_info >= (3, 11):

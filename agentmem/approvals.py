@@ -10,8 +10,9 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, reading, writing
+from agentmem.durable import reading, writing
 from agentmem.errors import StorageError
+from agentmem.folders import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path

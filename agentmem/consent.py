@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder
 from agentmem.errors import StorageError
+from agentmem.folders import Folder
 
 if sys.version_info >= (3, 11):
     import tomllib

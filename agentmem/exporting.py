@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentmem import durable
-from agentmem.errors import MemoryUnwritable, UsageError
+from agentmem.durable import write_all, writing
+from agentmem.errors import UsageError
+from agentmem.folders import TEMP_PREFIX, Folder, open_folder
 from agentmem.formats.exported import exported
 from agentmem.selection import key_of
 
@@ -17,6 +22,9 @@ if TYPE_CHECKING:
     from agentmem.formats.exported import Exported
     from agentmem.memory import Memory
     from agentmem.selection import Selection
+
+_TEMPORARY = re.compile(re.escape(TEMP_PREFIX) + r"[0-9a-f]{16}")
+_HOUR = 3600  # seconds
 
 
 def selected(memory: Memory, selection: Selection, *, archives: bool) -> Iterable[Exported]:
@@ -33,20 +41,43 @@ def selected(memory: Memory, selection: Selection, *, archives: bool) -> Iterabl
 
 
 def write_file(target: Path, pieces: Iterator[str], *, force: bool = False) -> None:
-    """Write an export, for its owner alone.
+    """Write an export, for its owner alone: whole, or not at all.
 
     Args:
-        target: the file.
+        target: the file; with `force`, links are followed.
         pieces: what an exporter gives.
-        force: replace a file that exists.
+        force: replace a file that exists. A device or a pipe is written to.
 
     Raises:
         UsageError: the file exists.
         MemoryUnwritable: it cannot be written; what was there stands.
     """
-    try:
-        durable.write_file(target, (piece.encode() for piece in pieces), overwrite=force)
-    except MemoryUnwritable as error:
-        if isinstance(error.__cause__, FileExistsError):
-            raise UsageError(f"{target} exists; --force overwrites it") from None
-        raise
+    place = os.path.realpath(target) if force else os.path.abspath(target)
+    content = (piece.encode() for piece in pieces)
+    with writing(target):
+        if force and os.path.exists(place) and not os.path.isfile(place):
+            with open(place, "wb", buffering=0) as device:
+                for piece in content:
+                    write_all(device.fileno(), piece)
+            return
+        parent, name = os.path.split(place)
+        with Folder(parent, open_folder(os.path.realpath(parent), None)) as folder:
+            try:
+                (folder.replace if force else folder.publish)(name, content)
+            except FileExistsError:
+                raise UsageError(f"{target} exists; --force overwrites it") from None
+
+
+def orphans_beside(path: Path) -> list[str]:
+    """Return the names of what killed processes left of exports to the same folder.
+
+    Nothing tells a file of ours from a stranger's with such a name for certain, so that it is the owner who
+    removes it; one that was written to within the hour may be in the making.
+    """
+    found = []
+    with suppress(OSError), os.scandir(os.path.dirname(os.path.realpath(path))) as entries:
+        for entry in entries:
+            ours = _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            if ours and entry.stat(follow_symlinks=False).st_mtime < time.time() - _HOUR:
+                found.append(entry.name)
+    return sorted(found)

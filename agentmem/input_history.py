@@ -7,8 +7,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, write_all
+from agentmem.durable import write_all
 from agentmem.errors import AgentMemError
+from agentmem.folders import Folder
 from agentmem.workspace import INPUT_HISTORY, PRIVATE_FOLDER
 
 if TYPE_CHECKING:

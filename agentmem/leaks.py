@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder
 from agentmem.entries import parse_pieces
 from agentmem.errors import StorageError
+from agentmem.folders import Folder
 from agentmem.redaction import find
 from agentmem.workspace import AGENT_SETTINGS, ARCHIVE_FOLDER, INPUT_HISTORY, MEMORY_FILE, PRIVATE_FOLDER
 

@@ -15,7 +15,7 @@ from agentmem.mounts import Mount, mount_of
 from agentmem.workspace import PRIVATE_FOLDER
 
 if TYPE_CHECKING:
-    from agentmem.durable import Folder
+    from agentmem.folders import Folder
 
 LOCK_FILE = "lock"
 COMPACTION_LOCK = "compacting.lock"

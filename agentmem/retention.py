@@ -7,8 +7,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder
 from agentmem.errors import StorageError
+from agentmem.folders import Folder
 from agentmem.workspace import PRIVATE_FOLDER, RETENTION_FILE
 
 if TYPE_CHECKING:

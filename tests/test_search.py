@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentmem.durable import Folder
 from agentmem.errors import MemoryUnreadable
+from agentmem.folders import Folder
 from agentmem.locking import locked
 from agentmem.memory import Memory
 from agentmem.search import Search, excerpt, marks, parse_query, record, state

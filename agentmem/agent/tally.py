@@ -7,8 +7,8 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder
 from agentmem.errors import AgentMemError
+from agentmem.folders import Folder
 from agentmem.workspace import PRIVATE_FOLDER
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from agentmem.checkup.entries import readable
 from agentmem.checkup.files import looks, twins
 from agentmem.checkup.finding import Finding
-from agentmem.durable import Folder
 from agentmem.errors import AgentMemError, FolderLocked
+from agentmem.folders import Folder
 from agentmem.leaks import secrets_in
 from agentmem.locking import locked
 from agentmem.workspace import INDEX_FILE, PRIVATE_FOLDER

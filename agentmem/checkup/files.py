@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentmem.checkup.finding import Finding
-from agentmem.durable import ARCHIVE_MODE, FILE_MODE, FOLDER_MODE, TEMP_PREFIX
+from agentmem.durable import ARCHIVE_MODE, FILE_MODE, FOLDER_MODE
+from agentmem.folders import TEMP_PREFIX
 from agentmem.workspace import (
     AGENT_SETTINGS,
     ARCHIVE_FOLDER,

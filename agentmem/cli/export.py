@@ -9,7 +9,7 @@ import typer
 
 from agentmem.cli import options, output
 from agentmem.errors import UsageError
-from agentmem.exporting import selected, write_file
+from agentmem.exporting import orphans_beside, selected, write_file
 from agentmem.formats.registry import EXPORTS
 
 
@@ -60,3 +60,5 @@ def export(
         raise UsageError(f"{target} is in {agent}'s own folder; write the export somewhere else")
     write_file(target, pieces, force=force)
     output.teller(quiet=quiet)(f"wrote {target}")
+    for name in orphans_beside(target):
+        output.notice(f"an export that was killed left {target.with_name(name)}; it can be deleted")

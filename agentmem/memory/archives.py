@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.durable import ARCHIVE_MODE, TEMP_PREFIX, Folder, writing
+from agentmem.durable import ARCHIVE_MODE, writing
 from agentmem.errors import MemoryUnreadable, NotFound
+from agentmem.folders import TEMP_PREFIX, Folder
 from agentmem.workspace import ARCHIVE_FOLDER
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from agentmem.durable import Folder
     from agentmem.entries import Document
+    from agentmem.folders import Folder
 
 
 def join(

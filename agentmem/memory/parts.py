@@ -14,7 +14,7 @@ from agentmem.errors import MemoryUnreadable
 from agentmem.workspace import PRIVATE_FOLDER, SUMMARY_PARTS
 
 if TYPE_CHECKING:
-    from agentmem.durable import Folder
+    from agentmem.folders import Folder
 
 _MOST = 256  # results; a compaction makes as many as `max_summary_calls` allows
 

@@ -6,9 +6,10 @@ import os
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, read_at, reading
+from agentmem.durable import read_at, reading
 from agentmem.entries import parse, parse_pieces
 from agentmem.errors import AgentMemError, MemoryUnreadable
+from agentmem.folders import Folder
 from agentmem.locking import locked
 from agentmem.memory.archives import Archive, list_archives, pick_archive
 from agentmem.memory.reading import Changes, Cursor, Glance, count_before, glance, read_tail

@@ -25,8 +25,8 @@ from agentmem.workspace import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator
 
-    from agentmem.durable import Folder
     from agentmem.entries import Entry
+    from agentmem.folders import Folder
 
 _TELLING = 8
 """Characters from which a text that stands inside another says the same thing."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from agentmem.durable import Folder
+    from agentmem.folders import Folder
     from agentmem.memory.reading import Snapshot
 
 SUMMARY_NOTE = "summary of "

@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from agentmem.durable import Folder, close, sync, write_all, writing
+from agentmem.durable import close, sync, write_all, writing
 from agentmem.entries import make_entry, make_header, parse, storable
 from agentmem.errors import AgentMemError, MemoryUnreadable
+from agentmem.folders import Folder
 from agentmem.locking import COMPACTION_LOCK
 from agentmem.memory import joining, removal, rewriting
 from agentmem.memory.archives import list_archives, sweep

@@ -13,8 +13,8 @@ from agentmem.workspace import FORGOTTEN_FILE, PRIVATE_FOLDER
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentmem.durable import Folder
     from agentmem.entries import Entry
+    from agentmem.folders import Folder
 
 
 def tombstone(entry: Entry) -> str:

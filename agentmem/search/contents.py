@@ -19,8 +19,8 @@ from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from agentmem.durable import Folder
     from agentmem.entries import Entry
+    from agentmem.folders import Folder
 
 VERSION = 2
 SCHEMA = f"""

@@ -8,9 +8,10 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, read_at
+from agentmem.durable import read_at
 from agentmem.entries import parse
 from agentmem.errors import AgentMemError
+from agentmem.folders import Folder
 from agentmem.search.contents import PLACES, Place, digest
 from agentmem.search.evidence import gather
 from agentmem.search.index import discard, opened

@@ -14,8 +14,9 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agentmem.durable import Folder, reading
+from agentmem.durable import reading
 from agentmem.errors import AgentMemError
+from agentmem.folders import Folder
 from agentmem.locking import locked
 from agentmem.search.contents import SCHEMA, VERSION, Unusable, known, only_grown, survey, synchronise
 from agentmem.workspace import INDEX_FILE, MEMORY_FILE, PRIVATE_FOLDER

@@ -13,8 +13,9 @@ from contextlib import closing
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from agentmem.durable import Folder, read_at
+from agentmem.durable import read_at
 from agentmem.errors import AgentMemError
+from agentmem.folders import Folder
 from agentmem.search.words import TRIGRAM, WORDS, broken
 from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
 

@@ -222,6 +222,19 @@ def test_reading_and_forgetting_need_no_settings_file(memory: Memory) -> None:
     assert run("forget", "Ada", "--match", "teal", "--yes").code == 0
 
 
+def test_what_a_killed_export_left_is_named(memory: Memory, tmp_path: Path) -> None:
+    assert memory.exists()
+    old, fresh = tmp_path / ".tmp-0123456789abcdef", tmp_path / ".tmp-fedcba9876543210"
+    for path in (old, fresh, tmp_path / ".tmp-mine"):
+        path.write_text("half of it")
+    os.utime(old, (1, 1))
+    ran = run("export", "Ada", "-o", str(tmp_path / "out.md"))
+    assert ran.code == 0
+    assert f"an export that was killed left {old}; it can be deleted" in ran.err
+    assert ran.err.count(".tmp-") == 1
+    assert old.exists()
+
+
 def test_an_export_never_overwrites_the_memory(memory: Memory) -> None:
     before = memory.path.read_bytes()
     assert run("export", "Ada", "-o", str(memory.path), "--force").code == 2

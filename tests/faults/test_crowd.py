@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentmem.durable import Folder
 from agentmem.entries import parse
 from agentmem.errors import FolderLocked
+from agentmem.folders import Folder
 from agentmem.locking import locked
 from agentmem.memory import Memory
 from tests.program import environment, run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from agentmem.durable import Folder
+from agentmem.folders import Folder
 from agentmem.locking import LOCK_FILE, locked
 from agentmem.memory import Memory
 from tests.answers import Answer, Gate

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentmem import durable
+from agentmem import folders
 from agentmem.errors import MemoryUnreadable, StorageError
 from agentmem.memory import Memory
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def by_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable, "_BY_DESCRIPTOR", False)
-    monkeypatch.setattr(durable, "_NOFOLLOW", 0)
+    monkeypatch.setattr(folders, "_BY_DESCRIPTOR", False)
+    monkeypatch.setattr(folders, "_NOFOLLOW", 0)
 
 
 @pytest.fixture
