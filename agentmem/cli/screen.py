@@ -37,7 +37,6 @@ ERASE = "\r\x1b[K"
 _BAR_CELLS = 12
 _NEIGHBOUR_CELLS = 60
 """Columns that what stands around a hit is cut to, at least."""
-_PROGRESS = "█▏▎▍▌▋▊▉"
 
 
 def wanted(stream: TextIO | None = None) -> bool:
@@ -78,18 +77,28 @@ def waiting(doing: Callable[[], str]) -> Iterator[None]:
         sys.stderr.flush()
 
 
-def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool) -> None:
-    """Print entries, their text drawn as Markdown."""
+def show_progress(doing: str, share: float) -> None:
+    """Say on stderr's last row how much of something is done."""
+    line = f"{doing} {_gauge(share)} {100 * share:.0f} %"
+    sys.stderr.write(f"{ERASE}{rows.cut(line, output.width(sys.stderr) - 1, '')}")
+    sys.stderr.flush()
+
+
+def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool, paged: bool = True) -> None:
+    """Print entries, their text drawn as Markdown; not `paged`: each with a blank row behind it."""
     from agentmem.repl import views
     from agentmem.repl.markdown import Canvas
 
     canvas = Canvas(colour=output.colour())
     width, now = output.width(sys.stdout), None if exact else datetime.now().astimezone()
-    show(
+    lines = (
         row
         for number, entry in chosen
         for row in (*views.entry_rows(number, entry, agent, canvas, width, now), ())
     )
+    show(lines, None if paged else sys.stdout)
+    if not paged:
+        output.write("\n")
 
 
 def show_hits(query: Query, hits: Iterable[tuple[str, Hit]]) -> None:
@@ -136,10 +145,14 @@ def _context(tokens: int, length: int | None) -> str:
     """Return a bar of how much of the window the memory takes, by its size."""
     if length is None:
         return f"~{figures.tokens(tokens)}"
-    share = min(1.0, tokens / length)
-    eighths = round(share * _BAR_CELLS * 8)
-    full = "█" * (eighths // 8) + (_PROGRESS[eighths % 8] if eighths % 8 else "")
-    return f"{full.ljust(_BAR_CELLS, '░')} ~{100 * tokens / length:.0f}%"
+    return f"{_gauge(min(1.0, tokens / length))} ~{100 * tokens / length:.0f}%"
+
+
+def _gauge(share: float) -> str:
+    from agentmem.repl import draws_unicode
+    from agentmem.repl.bar import filled
+
+    return "".join(filled(share, _BAR_CELLS, draws_unicode()))
 
 
 def _context_length(folder: Path) -> int | None:

@@ -136,7 +136,7 @@ def _condition(folder: Path, selection: Selection) -> Callable[[Entry], bool]:
 
 def _progress() -> Callable[[int, int], None]:
     """Show on a terminal how far a new index is, once that takes long enough to wonder."""
-    if not sys.stderr.isatty():
+    if not screen.wanted(sys.stderr):
         return lambda _done, _all: None
     begun = time.monotonic()
     shown = False
@@ -145,12 +145,10 @@ def _progress() -> Callable[[int, int], None]:
         nonlocal shown
         if done < everything and time.monotonic() - begun > _PATIENCE:
             shown = True
-            filled = 24 * done // everything
-            bar = "█" * filled + "░" * (24 - filled)
-            print(f"\rindexing {bar} {100 * done // everything:3d} %", end="", file=sys.stderr, flush=True)
+            screen.show_progress("indexing", done / everything)
         elif shown:
             shown = False
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print(screen.ERASE, end="", file=sys.stderr, flush=True)
 
     return report
 

@@ -68,7 +68,7 @@ def show(
         return
     selection = options.selection(last=last, since=since, before=before, role=role, grep=grep)
     if follow:
-        _follow(memory, selection, agent, json=json)
+        _follow(memory, selection, agent, json=json, exact=exact)
         return
     chosen = select(memory, selection)
     if tokens:
@@ -126,13 +126,15 @@ def _check(
         options.refuse_beside("--follow", "prints entries", {"--tokens": ways["--tokens"]})
 
 
-def _follow(memory: Memory, selection: Selection, agent: str, *, json: bool) -> None:
+def _follow(memory: Memory, selection: Selection, agent: str, *, json: bool, exact: bool) -> None:
     """Print entries as they come; as JSON, one a line."""
     from agentmem.cli.following import arriving
 
     for number, entry in arriving(memory, selection):
         if json:
             output.write(dump({"number": number, **as_object(exported(entry), agent)}) + "\n")
+        elif screen.wanted():
+            screen.show_entries([(number, entry)], agent, exact=exact, paged=False)
         else:
             output.write(rendered(number, entry))
 

@@ -120,7 +120,7 @@ def _zone(gauge: Gauge) -> str:
 def _gauge(gauge: Gauge, size: int, unicode: bool) -> list[Fragment]:
     share = min(1.0, gauge.used / gauge.limit) if gauge.limit else 0.0
     mark = min(size, round(gauge.threshold * size)) if gauge.compression else None
-    full, rest = _filled(share, size, unicode)
+    full, rest = filled(share, size, unicode)
     if mark is None:
         fragments: list[Fragment] = [(_zone(gauge), full), ("dim", rest)]
     else:
@@ -137,7 +137,7 @@ def _gauge(gauge: Gauge, size: int, unicode: bool) -> list[Fragment]:
     return [(style, text) for style, text in fragments if text]
 
 
-def _filled(share: float, size: int, unicode: bool) -> tuple[str, str]:
+def filled(share: float, size: int, unicode: bool) -> tuple[str, str]:
     """Return the filled part and the rest of a gauge without its mark."""
     if not unicode:
         full = round(share * size)
@@ -151,7 +151,7 @@ def _progress(gauge: Gauge, size: int, unicode: bool) -> list[Fragment]:
     text: Fragment = ("near", gauge.activity)
     if gauge.done is None or not size:
         return [text]
-    full, rest = _filled(min(1.0, max(0.0, gauge.done)), size, unicode)
+    full, rest = filled(min(1.0, max(0.0, gauge.done)), size, unicode)
     around = ("", "") if unicode else ("[", "]")
     return [("near", around[0] + full), ("dim", rest + around[1]), ("", " "), text]
 

@@ -58,6 +58,17 @@ def test_entries_are_drawn_on_a_terminal(ada: Memory) -> None:
     assert ["eu-west", "41"] in [row.split() for row in rows]
 
 
+def test_following_draws_entries_as_they_come(ada: Memory) -> None:
+    with Terminal([*COMMAND, "show", "Ada", "--follow", "--last", "1"]) as terminal:
+        terminal.wait_for("41")
+        assert terminal.lines()[0] == "Ada  #2 · just now"
+        ada.append("User", "*more*")
+        terminal.wait_for("User  #3 · just now")
+        terminal.wait_until(lambda: "more" in terminal.lines_unlocked())
+        terminal.send("\x03")
+        assert terminal.wait_end() in {130, -2}
+
+
 def test_exact_times_on_request(ada: Memory) -> None:
     stamp = ada.read().entries[0].stamp
     with Terminal([*COMMAND, "show", "Ada", "--exact"]) as terminal:

@@ -123,7 +123,7 @@ def test_a_first_index_that_takes_long_shows_how_far_it_is(workspace: Path) -> N
     (folder / "MEMORY.md").write_bytes(b"".join(entry.raw for entry in entries))
     with Terminal([*COMMAND, "search", "Ada", "word77", "-n", "1"], environment=environment()) as terminal:
         assert terminal.wait_end() == 0
-        assert re.search(rb"\rindexing [^\r]+ \d+ %", terminal.raw)
+        assert re.search(rb"\r\x1b\[Kindexing [^\r]+ \d+ %", terminal.raw)
         # What is left on the screen is the hit alone.
         assert not any("indexing" in row for row in terminal.transcript())
 
