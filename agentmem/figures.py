@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _THOUSAND = 1000
+_LEAST_DOLLARS = 0.0001
 BYTES_PER_TOKEN = 4
 """Of ordinary text, roughly: what is said where counting would cost too much."""
 
@@ -25,6 +26,13 @@ def size(count: int) -> str:
             return f"{amount:.1f} {unit}"
         amount /= _THOUSAND
     return f"{amount:.1f} GB"
+
+
+def money(dollars: float) -> str:
+    """Return an amount in US dollars: `$1.20`, `$0.0213`, `<$0.0001`."""
+    if 0 < dollars < _LEAST_DOLLARS:
+        return f"<${_LEAST_DOLLARS}"
+    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
 def counted(count: int, one: str, more: str = "") -> str:

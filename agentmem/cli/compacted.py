@@ -61,7 +61,7 @@ def _figures(report: Compaction, agent: str, *, dry_run: bool) -> Iterator[tuple
     if report.calls:
         usage = report.usage
         tokens = figures.tokens(usage.prompt_tokens + usage.completion_tokens)
-        cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
+        cost = "" if usage.cost is None else f", {figures.money(usage.cost)}"
         yield "model", f"{counted(report.calls, 'call')}, {tokens} tokens{cost}"
     if report.archive:
         yield "raw log", f"archive/{report.archive}"

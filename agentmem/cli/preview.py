@@ -10,7 +10,7 @@ from agentmem.cli import rows, screen
 from agentmem.display import visible_line
 from agentmem.figures import counted
 from agentmem.repl import draws_unicode, views
-from agentmem.roles import is_tool, is_user
+from agentmem.roles import is_tool, is_user, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +76,8 @@ class _Columns:
         when, name = self._when(entry), _name(entry)
         gaps = (" " * (self._times - rows.cells(when)), " " * (self._names - rows.cells(name)))
         heading = ((rows.DIM, f"  {when}{gaps[0]}  "), (_style(entry), f"{name}{gaps[1]}"))
-        said = _around(entry.text, self._selection, max(8, self._room - rows.cells(before)))
+        told = unmarked(entry.text) if entry.is_summary else entry.text
+        said = _around(told, self._selection, max(8, self._room - rows.cells(before)))
         text = ((rows.DIM, before), *said) if before else said
         if self._beside:
             yield (*heading, ("", "  "), *text)

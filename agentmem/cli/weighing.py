@@ -67,7 +67,7 @@ def _share(total: int, model: str, length: int | None, cost: float | None, cache
         if length
         else "window unknown"
     )
-    price = "cost unknown" if cost is None else f"about ${cost:.4f} a request"
+    price = "cost unknown" if cost is None else f"{figures.money(cost)} a request"
     if cost is not None and cached is not None and cached < cost:
-        price += f", ${cached:.4f} from the provider's cache"
+        price += f", {figures.money(cached)} from the provider's cache"
     return f"{model}: {window} · {price}"
