@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -54,7 +55,7 @@ def export(
         for piece in pieces:
             output.write_text(piece)
         return
-    if target.is_dir():
+    if os.path.isdir(target):
         raise UsageError(f"{target} is a folder; name the file to write in it")
     if target.resolve().is_relative_to(memory.folder.resolve()):
         raise UsageError(f"{target} is in {agent}'s own folder; write the export somewhere else")
