@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentmem import forgetting, input_history, settings
-from agentmem.cli import options, output
+from agentmem.cli import options, output, screen
 from agentmem.cli.forgotten import Outcome, amount, preview, report
 from agentmem.converting import parse_duration
 from agentmem.errors import AgentMemError, NotFound, StorageError, UsageError
@@ -218,9 +218,12 @@ def _summary(agent: str, memory: Memory, workspace: Path | None, entries: Sequen
     with Agent(agent, workspace_dir=workspace, resolved=resolved, notice=output.notice) as opened:
         for entry in entries:
             opened.short_memory.add(entry.role, entry.content, note=entry.note)
-        output.notice(f"summarising what is left of {len(entries)} entries")
+        doing = f"summarising what is left of {counted(len(entries), 'entry')}"
+        if not screen.wanted(sys.stderr):
+            output.notice(doing)
         try:
-            return opened.compact(dry_run=True).summary
+            with screen.waiting(lambda: doing):
+                return opened.compact(dry_run=True).summary
         except AgentMemError as error:
             advice = "nothing was removed; --summaries drop or keep needs no model"
             raise type(error)(f"the summary cannot be made anew: {error}; {advice}") from None

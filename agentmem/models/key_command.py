@@ -27,10 +27,14 @@ def key_from(command: str) -> str:
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"key_command: cannot run {command!r}: {error}") from None
     except subprocess.TimeoutExpired:
-        raise ConfigurationError(f"key_command: {words[0]} did not end within {_LONGEST:g} s") from None
+        raise ConfigurationError(
+            f"key_command: {words[0]} did not end within {_LONGEST:g} s; run it by hand to see what it waits for"
+        ) from None
     if ended.returncode:
-        raise ConfigurationError(f"key_command: {words[0]} ended with status {ended.returncode}")
+        raise ConfigurationError(
+            f"key_command: {words[0]} ended with status {ended.returncode}; run it by hand to see why"
+        )
     key = ended.stdout.decode("utf-8", "replace").partition("\n")[0].strip()
     if not key:
-        raise ConfigurationError(f"key_command: {words[0]} printed nothing")
+        raise ConfigurationError(f"key_command: {words[0]} printed nothing; it has to print the key")
     return key
