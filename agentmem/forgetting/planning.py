@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PATTERN_SECONDS = 10.0
 """Time that matching every entry with a user's pattern may take, before it is given up."""
+_TRIES = 5
 EVERY = "all"
 """Stands for the names of all archives."""
 
@@ -112,7 +113,23 @@ def plan(memory: Memory, wanted: Wanted, typed: Sequence[str]) -> Plan:
         UsageError: the pattern takes too long.
         MemoryUnreadable: a file cannot be read.
     """
-    files = [*(archive.name for archive in memory.archives()), MEMORY_FILE]
+    for _ in range(_TRIES):
+        found = _looked_up(memory, wanted)
+        # A compaction meanwhile may have moved entries to an archive that was not looked at.
+        if [*found.contents] == _files(memory):
+            break
+    lines = sum(found.covers_line(line) for line in typed)
+    if not (found.gone or lines):
+        raise NotFound("nothing in the memory or the archives is meant by that; nothing was removed")
+    return dataclasses.replace(found, lines=lines)
+
+
+def _files(memory: Memory) -> list[str]:
+    return [*(archive.name for archive in memory.archives()), MEMORY_FILE]
+
+
+def _looked_up(memory: Memory, wanted: Wanted) -> Plan:
+    files = _files(memory)
     scope = _scope(memory, wanted.archives) if wanted.archives else None
     meant = [file for file in files if scope is None or file in scope]
     chosen = _Chosen(wanted.selection, _named(memory, files, wanted.entries) if wanted.entries else None)
@@ -132,7 +149,7 @@ def plan(memory: Memory, wanted: Wanted, typed: Sequence[str]) -> Plan:
     keys = chosen.keys()
     gone = [_gone(memory, file, keys) for file in meant]
     whole = frozenset(each.file for each in gone if scope and not contents[each.file] - keys)
-    found = Plan(
+    return Plan(
         tuple(each for each in gone if each.entries or each.file in whole),
         whole,
         tuple(made_from(contents, summaries, keys, meant.__contains__)),
@@ -143,10 +160,6 @@ def plan(memory: Memory, wanted: Wanted, typed: Sequence[str]) -> Plan:
         contents,
         keys,
     )
-    lines = sum(found.covers_line(line) for line in typed)
-    if not (found.gone or lines):
-        raise NotFound("nothing in the memory or the archives is meant by that; nothing was removed")
-    return dataclasses.replace(found, lines=lines)
 
 
 def _walk(memory: Memory, file: str) -> Iterator[Entry]:

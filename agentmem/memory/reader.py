@@ -185,8 +185,9 @@ class MemoryReader:
         if not os.path.lexists(self.folder):
             return []  # the whole agent was deleted, which nobody does by mistake
         with self._steady() as folder:
-            gone = forgotten(folder)
+            # In this order: where there is no lock, an entry may be forgotten in between.
             known = self._ids(folder)
+            gone = forgotten(folder)
         return [entry for entry in entries if entry.stamp not in known and tombstone(entry) not in gone]
 
     def unknown_in(self, content: bytes) -> list[Entry]:

@@ -18,6 +18,7 @@ from agentmem.memory.archives import list_archives, sweep
 from agentmem.memory.parts import drop_parts, read_parts, write_part
 from agentmem.memory.reader import MemoryReader
 from agentmem.memory.reading import Cursor, digest, identity, read_tail
+from agentmem.memory.tombstones import forgotten, tombstone
 from agentmem.stamps import TICK, format_stamp
 from agentmem.workspace import ARCHIVE_FOLDER, DELETED_PREFIX, MEMORY_FILE, PRIVATE_FOLDER, check_private
 
@@ -265,7 +266,10 @@ class Memory(MemoryReader):
             if MEMORY_FILE not in folder.names():
                 self._create(folder)
             known = self._ids(folder)
-            block = b"".join(entry.raw for entry in entries if entry.stamp not in known)
+            gone = forgotten(folder)  # meanwhile, perhaps
+            block = b"".join(
+                entry.raw for entry in entries if entry.stamp not in known and tombstone(entry) not in gone
+            )
             with folder.opened(MEMORY_FILE, os.O_RDWR | os.O_APPEND) as fd:
                 size = os.fstat(fd).st_size
                 _add(fd, size, read_tail(fd, size, 1).closing + block if block else b"")

@@ -22,9 +22,10 @@ from tests.program import COMMAND, agree, environment, run
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from agentmem.entries import Document
+    from agentmem.entries import Document, Entry
     from tests.loopback import Provider
     from tests.privacy.canaries import Planted
 
@@ -258,6 +259,32 @@ def test_only_what_was_shown_goes(talk: Memory) -> None:
     forgetting.carry_out(talk, plan)
     left = [text for all_of in texts(talk).values() for text in all_of if "plum" in text]
     assert left == [late.text]
+
+
+def test_what_a_compaction_moves_while_it_is_looked_for_is_found(
+    talk: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = talk.append("User", "a late plum")
+    walk = talk.walk
+    moved: list[str] = []
+
+    def walking(archive: str = "") -> Iterator[Entry]:
+        if not archive and not moved:
+            moved.append(fold(talk, "They spoke of a late plum."))
+        return walk(archive)
+
+    monkeypatch.setattr(talk, "walk", walking)
+    plan = forgetting.plan(talk, forgetting.Wanted(selection=Selection(match="a late plum")), [])
+    forgetting.carry_out(talk, plan)
+    assert moved
+    assert entry.stamp not in {each.stamp for every in documents(talk).values() for each in every.entries}
+
+
+def test_what_was_forgotten_meanwhile_is_not_put_back(talk: Memory) -> None:
+    entry = talk.append("User", "a late plum")
+    talk.forget(lambda _file, each: each.stamp == entry.stamp)
+    talk.put_back([entry])
+    assert entry.stamp not in {each.stamp for each in talk.walk()}
 
 
 # Summaries
