@@ -8,8 +8,13 @@ character that takes it. Escape sequences need no parsing, for without its first
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0, DEL and C1, but neither tab nor newline
@@ -52,6 +57,13 @@ _CONTEXT = 2
 """Characters that a decision may look back; what it looks ahead is held by `Visible`."""
 _DEPENDENT = "\r\u200b\u200d\ufe0f"
 """Characters whose meaning the next one decides."""
+
+
+def shell_path(path: Path) -> str:
+    """Return a path as a person would type it, with `~` for the home folder."""
+    home = os.path.expanduser("~")
+    text = str(path)
+    return f"~{text[len(home) :]}" if text.startswith(home + os.sep) else text
 
 
 def visible(text: str) -> str:

@@ -34,7 +34,7 @@ def ask(question: str, out: TextIO, *, at_end: str = "") -> str:
         KeyboardInterrupt: Ctrl-C, or the terminal was closed.
     """
     width = max(_ANSWER_CELLS, shutil.get_terminal_size().columns - _ANSWER_CELLS)
-    shown = textwrap.fill(visible_line(question), width)
+    shown = textwrap.fill(visible_line(question), width, break_long_words=False, break_on_hyphens=False)
 
     def show() -> None:
         # Straight to the terminal: a signal's handler must not use a stream that is being written to.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentmem import consent, settings
 from agentmem.cli import output
-from agentmem.display import visible_line
+from agentmem.display import shell_path, visible_line
 from agentmem.errors import StorageError
 from agentmem.workspace import check_private
 
@@ -52,8 +52,8 @@ def _show(agent: str, folder: Path, resolved: settings.Settings) -> None:
     rows = consent.notice(
         consent.Terms(
             agent,
-            output.shell_path(folder),
-            output.shell_path(settings.config_path()),
+            shell_path(folder),
+            shell_path(settings.config_path()),
             redacts=resolved.redact,
             keeps=keeps.days if keeps else None,
         )

@@ -11,6 +11,7 @@ import typer
 
 from agentmem import settings
 from agentmem.cli import agreement, approval, options, output, turn
+from agentmem.display import shell_path
 from agentmem.errors import UsageError
 from agentmem.workspace import Workspace
 
@@ -181,7 +182,7 @@ def _save(folder: Path, given: Mapping[str, object], tell: Callable[[str], None]
     if not given:
         raise UsageError("nothing to save: give the options to keep, such as --model or --system")
     path = agent_toml.save(folder, given)
-    tell(f"saved {', '.join(given)} in {output.shell_path(path)}")
+    tell(f"saved {', '.join(given)} in {shell_path(path)}")
 
 
 def _task(words: list[str], *, optional: bool) -> str:

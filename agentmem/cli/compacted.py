@@ -6,9 +6,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from agentmem import figures
-from agentmem.cli import rows
 from agentmem.figures import counted
-from agentmem.repl import draws_unicode, views
+from agentmem.repl import draws_unicode, rows, views
 from agentmem.repl.bar import Gauge, bar
 from agentmem.repl.chat import SGR
 

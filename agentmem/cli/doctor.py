@@ -11,7 +11,7 @@ import typer
 
 from agentmem import checkup, redaction, settings
 from agentmem.cli import options, output, screen
-from agentmem.display import visible_line
+from agentmem.display import shell_path, visible_line
 from agentmem.errors import AgentMemError, ConfigurationError
 from agentmem.workspace import Workspace
 
@@ -109,7 +109,7 @@ def _line(case: _Case) -> str:
     found = case.finding
     if found.kind == "settings":  # says itself where
         return visible_line(f"problem: {found.says}")
-    where = f"{output.shell_path(found.path)}{f':{found.line}' if found.line else ''}"
+    where = f"{shell_path(found.path)}{f':{found.line}' if found.line else ''}"
     step = ""
     if case.fixed:
         step = f" [done: {found.step}]"

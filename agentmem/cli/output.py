@@ -9,13 +9,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentmem import figures, question
-from agentmem.cli import rows
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
+from agentmem.repl import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
     from typing import TextIO
 
 _COLUMNS = 80  # where nobody says
@@ -174,10 +173,3 @@ def read_argument(text: str) -> str:
             return file.read().decode("utf-8", "replace")
     except OSError as error:
         raise UsageError(f"cannot read {text[1:]}: {error.strerror}") from None
-
-
-def shell_path(path: Path) -> str:
-    """Return a path as a person would type it, with `~` for the home folder."""
-    home = os.path.expanduser("~")
-    text = str(path)
-    return f"~{text[len(home) :]}" if text.startswith(home + os.sep) else text

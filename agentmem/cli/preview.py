@@ -6,10 +6,10 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentmem.cli import rows, screen
+from agentmem.cli import screen
 from agentmem.display import visible_line
 from agentmem.figures import counted
-from agentmem.repl import draws_unicode, views
+from agentmem.repl import draws_unicode, rows, views
 from agentmem.roles import is_tool, is_user, unmarked
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentmem import figures
-from agentmem.cli import output, rows
+from agentmem.cli import output
 from agentmem.display import visible_line
+from agentmem.repl import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

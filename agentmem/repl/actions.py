@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentmem import forgetting, input_history
-from agentmem.display import visible_line
+from agentmem.display import shell_path, visible_line
 from agentmem.entries import parse
 from agentmem.errors import AgentMemError, NotFound, UsageError
 from agentmem.figures import counted
@@ -268,7 +268,7 @@ def export(chat: Chat, argument: str) -> None:
         write_file(path, EXPORTS[_FORMATS[path.suffix]](entries, chat.name))
     except UsageError:
         raise AgentMemError(f"{path} exists; choose another name") from None
-    chat.say_line(f"wrote {path.absolute()}, archives included")
+    chat.say_line(f"wrote {shell_path(path.absolute())}, archives included")
 
 
 def files(_chat: Chat) -> Iterable[str]:

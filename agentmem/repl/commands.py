@@ -85,7 +85,7 @@ KEYS = (
     ("Tab", "complete a command"),
     ("Ctrl-T", "show what the model thought before its last reply"),
     ("Ctrl-R", "search what was typed before"),
-    ("Ctrl-X Ctrl-E", "write in $EDITOR"),
+    ("Ctrl-X Ctrl-E", "write in $EDITOR; nothing is sent yet"),
     ("Ctrl-C", "stop the reply, keeping what came; or clear the line"),
     ("Ctrl-Z", "stop for a while; fg comes back"),
     ("Ctrl-D", "leave"),

@@ -190,6 +190,8 @@ class Prompt:
         keys.add("tab")(_complete)
         keys.add("c-c")(self._clear)
         keys.add("c-t")(self._show_thoughts)
+        # The key's own meaning sends what comes back, and so also what someone left the editor to call off.
+        keys.add("c-x", "c-e")(lambda event: event.current_buffer.open_in_editor())
         return keys
 
     def _enter(self, event: KeyPressEvent, *, sends: bool) -> None:

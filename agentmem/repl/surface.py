@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from agentmem import question
-from agentmem.repl import views
+from agentmem.display import visible_line
+from agentmem.repl import rows, views
 from agentmem.repl.keyboard import PASTE_ON, Keyboard
 from agentmem.repl.region import Line, plain, styled
 from agentmem.repl.stream import LiveReply, PlainReply, terminal_size
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from agentmem.repl.markdown import Canvas
-
-_ASCII = str.maketrans({"·": "-", "→": "->", "…": "..."})
-"""What our own lines use beyond ASCII; what people say stays as it is."""
 
 
 class Surface:
@@ -64,12 +62,13 @@ class Surface:
             self._canvas = Canvas(colour=self._colour)
         return self._canvas
 
-    def show(self, rows: Iterable[Line], where: TextIO | None = None) -> None:
-        """Print rows, to the screen or elsewhere."""
-        out = where or self.screen
-        for row in rows:
-            text = styled(self.in_its_colours(row)) if self.redraw else plain(row)
-            out.write(f"{text}\n")
+    def show(self, lines: Iterable[Line], where: TextIO | None = None) -> None:
+        """Print rows, to the screen or elsewhere; those that are too wide go on below."""
+        out, width = where or self.screen, max(12, self.width)
+        for line in lines:
+            for row in rows.wrapped(line, width):
+                text = styled(self.in_its_colours(row)) if self.redraw else plain(row)
+                out.write(f"{text}\n")
         out.flush()
 
     def end_paragraph(self) -> None:
@@ -102,9 +101,8 @@ class Surface:
 
     def say_line(self, text: str, style: str = views.DIM) -> None:
         """Print one line of ours."""
-        if not self.unicode:
-            text = text.translate(_ASCII)
-        self.show(views.wrapped(text, style, self.width), self.notices)
+        line = visible_line(text)
+        self.show([((style, line if self.unicode else rows.in_ascii(line)),)], self.notices)
 
     def notice(self, message: str) -> None:
         """Tell the person something, wherever the cursor is; may come from any thread."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from agentmem.display import visible, visible_line
 from agentmem.figures import counted
 from agentmem.repl.bar import short
+from agentmem.repl.rows import wrapped
 from agentmem.roles import is_user
 
 if TYPE_CHECKING:
@@ -92,8 +92,10 @@ def pairs(rows: Iterable[tuple[str, str]], width: int) -> list[Line]:
     widest = max((len(name) for name, _ in known), default=0)
     found: list[Line] = []
     for name, text in known:
-        for number, part in enumerate(textwrap.wrap(text, max(12, width - widest - 2)) or [""]):
-            found.append(((DIM, f"{'' if number else name:<{widest}}  "), ("", part)))
+        beside = wrapped((("", text),), max(12, width - widest - 2))
+        found += [
+            ((DIM, f"{'' if number else name:<{widest}}  "), *part) for number, part in enumerate(beside)
+        ]
     return found
 
 
@@ -113,11 +115,6 @@ def greeting(entries: Sequence[Entry], used: int, archives: int, now: datetime) 
     if archives:
         parts.append(f"{counted(archives, 'archive')}: /archives")
     return " · ".join(parts)
-
-
-def wrapped(text: str, style: str, width: int) -> list[Line]:
-    """Return a line of ours as rows, safe for a terminal."""
-    return [((style, row),) for row in textwrap.wrap(visible_line(text), max(12, width)) or [""]]
 
 
 def brief(text: str, length: int) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentmem.cli.loading import COMMANDS
-from agentmem.cli.rows import cells
 from agentmem.memory import Memory
+from agentmem.repl.rows import cells
 from tests.program import COMMAND, agree, environment
 from tests.terminal import Terminal
 

@@ -67,6 +67,14 @@ class Stage:
         return next(iter(own.children()), own)
 
 
+def talked_before(agent: Path) -> None:
+    """Give an agent a memory that is worth a compaction."""
+    memory = Memory(agent)
+    for text in ("my cat is Tom", "and the weather?"):
+        memory.append("User", text)
+        memory.append("Ada", "well noted " * 150)
+
+
 class State:
     """One such moment; a new object for each session.
 
@@ -219,10 +227,7 @@ class Compacting(State):
         self.gate = Gate()
 
     def prepare(self, agent: Path, tools: Path) -> None:
-        memory = Memory(agent)
-        for text in ("my cat is Tom", "and the weather?"):
-            memory.append("User", text)
-            memory.append("Ada", "well noted " * 150)
+        talked_before(agent)
 
     def enter(self, stage: Stage) -> None:
         stage.provider.answers.append(Answer("a cat named Tom", gate=self.gate))

@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.loopback import Answer, Gate
+from tests.repl.states import talked_before
+from tests.terminal import flowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +30,7 @@ REPLY = (
     "`eu-west` is **cheapest**:\n\n| Region | Price |\n|---|--:|\n| eu-west | 41 |\n| eu-north | 46 |\n\n"
     "1. Move the jobs.\n2. Then the rest, when the replica has caught up.\n\n```python\nmin(prices)  # eu-west\n```\n"
 )
+RAIN = Answer("April, **before** the heat.", reasoning="let me think of the weather")
 
 
 class Record:
@@ -70,9 +74,11 @@ class Record:
 def _framed(title: str, lines: list[str], columns: int) -> str:
     """Return a screen under its title, without what differs from run to run."""
     rows = [re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d", "<time>", row) for row in lines]
+    rows = [re.sub(r"\d{4}-\d\d-\d\d[ _]\d\d[:-]\d\d(-\d\d(_\d)?)?", "<time>", row) for row in rows]
     # How much is streamed or counted at the moment of the look differs.
     rows = [re.sub(r"[█▏▎▍▌▋▊▉░]+│?[█▏▎▍▌▋▊▉░]* ~?\d+%", "<gauge>", row) for row in rows]
-    rows = [re.sub(r"~?[\d.]+k?(/4k| tokens| → )", r"<n>\1", row) for row in rows]
+    rows = [re.sub(r"~?[\d.,]+k?(/4k| of 4,000| tokens| → )", r"<n>\1", row) for row in rows]
+    rows = [row if "compacts at" in row else re.sub(r"~?[\d.]+%|\d+ s,", "<n>", row) for row in rows]
     rows = [re.sub(r"^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] ", "⠋ ", row) for row in rows]
     rule = "=" * columns
     return "\n".join([title, rule, *rows, rule, ""])
@@ -121,4 +127,81 @@ def test_the_screens_of_a_session(chat: Chat, provider: Provider, size: tuple[in
     assert terminal.wait_end() == 0
     again = chat("--context-length", "4000")
     record.keep("The next session", again, "loaded", "just now", foot)
+    record.compare()
+
+
+def test_the_screens_of_every_key_and_command(  # noqa: PLR0915 - one session
+    chat: Chat, provider: Provider, size: tuple[int, int], tmp_path: Path, workspace: Path
+) -> None:
+    talked_before(workspace / "agents" / "Ada")
+    record = Record(FOLDER / f"commands_{size[0]}x{size[1]}.txt", size[1])
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf " and in the autumn" >> "$1"\n', encoding="utf-8")
+    editor.chmod(0o755)
+    (tmp_path / "notes").mkdir()
+    there = {"EDITOR": str(editor), "VISUAL": None, "HOME": str(tmp_path / "notes"), "DISPLAY": None}
+    terminal = chat(
+        "--context-length", "4000", folder=tmp_path / "notes", environment={**there, "WAYLAND_DISPLAY": None}
+    )
+
+    def times(text: str) -> int:
+        return flowing(terminal.transcript()).count(text)
+
+    def more_often(text: str, before: int) -> bool:
+        return flowing([*terminal.screen.scrollback, *terminal.lines_unlocked()]).count(text) > before
+
+    def step(
+        title: str, keys: str, *shown: str, gone: str = "", answer: Answer | str = "", sends: bool = True
+    ) -> None:
+        if answer:
+            provider.answers.append(answer)
+        asked = len(provider.asked)
+        before = [times(text) for text in shown]
+        terminal.send(f"{keys}\r" if sends else keys)
+        if answer:
+            provider.wait_for(asked + 1)
+        for text, often in zip(shown, before, strict=True):
+            terminal.wait_until(partial(more_often, text, often))
+        if gone:
+            terminal.wait_gone(gone)
+        terminal.wait_prompt()
+        record.keep(title, terminal, "/4k")
+
+    step("A message of two rows: Alt-Enter", "Rome in spring?\x1b\rMay or April?", "heat.", answer=RAIN)
+    step("Ctrl-T", "\x14", "weather", sends=False)
+    step("The last message again: Up", "\x1b[A", "April?", sends=False)
+    step("Ctrl-X Ctrl-E", "\x18\x05", "autumn", sends=False)
+    step("Ctrl-C", "\x03", gone="autumn", sends=False)
+    step("Ctrl-R", "\x12spring", "backward", "spring", sends=False)
+    step("Ctrl-G", "\x07\x03", gone="backward", sends=False)
+    terminal.paste("And where\nto stay?")
+    step("A paste", "", "stay?", sends=False)
+    step("Sent", "", "rome", answer="Trastevere: `ls` it.\n\n```sh\nls -l rome\n```")
+    step("Tab", "/to\t", "kens", sends=False)
+    step("/tokens", "", "last cost")
+    step("/help", "/help", "leave")
+    step("/show 1", "/show 1", "#8")
+    step("/search spring", "/search spring", "before")
+    step("/copy", "/copy", "copied")
+    step("/copy code", "/copy code", "copied 11 characters")
+    step("/model", "/model", "context of 4,000 tokens")
+    step("/system", "/system Answer in one word.", "is replaced")
+    step("/retry", "/retry", "Monti.", answer="Monti.")
+    step("/edit", "/edit", "it will replace", "stay?")
+    step("/edit, sent", "\x17there?", "There.", answer="There.")
+    step("/export", "/export rome.md", "wrote")
+    step("/export again", "/export rome.md", "exists")
+    step("/multiline", "/multiline", "Alt-Enter sends")
+    step("/multiline off", "/multiline\x1b", "Enter sends,")
+    step("/compact", "/compact the season", "details kept", answer="Rome: April.")
+    step("/archives", "/archives", "kB")
+    step("/archives latest", "/archives latest", "There.")
+    step("/undo compaction", "/undo compaction", "again as in")
+    step("/undo", "/undo", "took back")
+    terminal.send("/forget spring\r")
+    record.keep("/forget asks", terminal, "for good?")
+    step("/forget", "y", "forgot 1 entry")
+    step("An unknown command", "/nothing", "no command")
+    terminal.send("/exit\r")
+    assert terminal.wait_end() == 0
     record.compare()

@@ -80,9 +80,9 @@ def test_an_editor_opens_the_message(chat: Chat, provider: Provider, tmp_path: P
     terminal.send("draft \x18\x05")
     terminal.wait_for("from the editor")
     terminal.wait_prompt()
-    terminal.send("\r")
+    terminal.send(", then more\r")
     terminal.wait_for("edited")
-    assert asked(provider) == "draft from the editor"
+    assert asked(provider) == "draft from the editor, then more"
 
 
 def test_the_up_key_brings_the_last_message_back(chat: Chat, provider: Provider) -> None:
