@@ -84,7 +84,7 @@ class Prompt:
             completer=SlashCompleter(chat),
             complete_while_typing=commanding,
             reserve_space_for_menu=_MENU_ROWS,
-            bottom_toolbar=self._toolbar,
+            bottom_toolbar=self._toolbar if chat.redraw else None,
             prompt_continuation=self._continuation,
             enable_open_in_editor=True,
             enable_suspend=True,
@@ -116,7 +116,8 @@ class Prompt:
 
     def _message(self) -> StyleAndTextTuples:
         sign = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} " if self._chat.unicode else "> "
-        if self._session.app.renderer.cpr_support is CPR_Support.NOT_SUPPORTED and not get_app().is_done:
+        unsupported = self._session.app.renderer.cpr_support is CPR_Support.NOT_SUPPORTED
+        if self._chat.redraw and unsupported and not get_app().is_done:
             # Such a terminal never gets the toolbar drawn.
             return [*self._toolbar(), ("", "\n"), ("class:prompt", sign)]
         return [("class:prompt", sign)]
@@ -214,8 +215,11 @@ class Prompt:
             self._tell(event, "the model did not think aloud")
 
     def _tell(self, event: KeyPressEvent, hint: str) -> None:
-        self._hint = hint
-        event.app.invalidate()
+        if self._chat.redraw:
+            self._hint = hint
+            event.app.invalidate()
+        else:
+            self._print_above(lambda: self._chat.say_line(hint))
 
 
 class LinePrompt:

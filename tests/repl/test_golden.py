@@ -75,6 +75,7 @@ def _framed(title: str, lines: list[str], columns: int) -> str:
     """Return a screen under its title, without what differs from run to run."""
     rows = [re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d", "<time>", row) for row in lines]
     rows = [re.sub(r"\d{4}-\d\d-\d\d[ _]\d\d[:-]\d\d(-\d\d(_\d)?)?", "<time>", row) for row in rows]
+    rows = [re.sub(r"just now|\d+ min ago", "<ago>", row) for row in rows]
     # How much is streamed or counted at the moment of the look differs.
     rows = [re.sub(r"[█▏▎▍▌▋▊▉░]+│?[█▏▎▍▌▋▊▉░]* ~?\d+%", "<gauge>", row) for row in rows]
     rows = [re.sub(r"~?[\d.,]+k?(/4k| of 4,000| tokens| → )", r"<n>\1", row) for row in rows]

@@ -275,3 +275,18 @@ def test_a_terminal_with_another_character_set(chat: Chat, provider: Provider) -
     terminal.wait_prompt()
     terminal.send("\x04")
     assert terminal.wait_end() == 0
+
+
+def test_plain_has_no_bar_no_colour_and_no_markdown(chat: Chat, provider: Provider) -> None:
+    provider.answers.append("a **bold** reply")
+    terminal = chat("--plain", ready=False)
+    terminal.wait_for("new agent")
+    terminal.send("\x03")
+    terminal.wait_for("Ctrl-D leaves")
+    terminal.send("hello\r")
+    terminal.wait_for("a **bold** reply")
+    terminal.wait_prompt()
+    assert not any("%" in row for row in terminal.lines())
+    assert {cell.fg for row in terminal.screen.buffer.values() for cell in row.values()} == {"default"}
+    terminal.send("\x04")
+    assert terminal.wait_end() == 0
