@@ -148,9 +148,7 @@ def pick_entry(entries: Sequence[Entry], wanted: str) -> Entry:
     if wanted in found or len(found) == 1:
         return found.get(wanted) or next(iter(found.values()))
     what = f"{len(found)} entries begin with" if found else "no entry"
-    hint = (
-        f"the entry with that number is '#{wanted}'" if wanted.isdecimal() else "`show --json` prints the ids"
-    )
+    hint = f"numbers are written '#{wanted}'" if wanted.isdecimal() else "`show --json` prints the ids"
     raise NotFound(f"{what} {wanted!r}; {hint}")
 
 

@@ -170,6 +170,7 @@ class Room:
         self._breaker.passed(report.before, report.after)
         self._notice(f"compacted: {report.line}")
         self._warn(report)
+        self._warn_often()
 
     def compact(
         self,
@@ -262,7 +263,7 @@ class Room:
             self._notice(message)
 
     def _warn(self, report: Compaction) -> None:
-        """Say why when little room was made, or room had to be made too often."""
+        """Say why when little room was made."""
         compressor = self._compressor()
         if not compressor:
             return
@@ -274,6 +275,9 @@ class Room:
                 f"it fires: the system prompt, rules and tools take {fixed}, the summary {summary}, what stays word "
                 f"for word {max(0, report.after - fixed - summary)}"
             )
+
+    def _warn_often(self) -> None:
+        """Say so when room had to be made too often."""
         memory = self._conversation.memory
         if memory and too_often(memory):
             self._tell_once(

@@ -86,7 +86,6 @@ class Prompt:
             reserve_space_for_menu=_MENU_ROWS,
             bottom_toolbar=self._toolbar if chat.redraw else None,
             prompt_continuation=self._continuation,
-            enable_open_in_editor=True,
             enable_suspend=True,
             tempfile_suffix=".md",
             style=_STYLE,
