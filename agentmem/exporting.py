@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.durable import write_all, writing
 from agentmem.errors import UsageError
-from agentmem.folders import TEMP_PREFIX, Folder, open_folder
+from agentmem.folders import TEMP_PREFIX, outside
 from agentmem.formats.exported import exported
 from agentmem.selection import key_of
 
@@ -61,7 +61,7 @@ def write_file(target: Path, pieces: Iterator[str], *, force: bool = False) -> N
                     write_all(device.fileno(), piece)
             return
         parent, name = os.path.split(place)
-        with Folder(parent, open_folder(os.path.realpath(parent), None)) as folder:
+        with outside(parent) as folder:
             try:
                 (folder.replace if force else folder.publish)(name, content)
             except FileExistsError:

@@ -18,7 +18,6 @@ from agentmem.durable import FILE_MODE, FOLDER_MODE, close, read_at, reading, sy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -32,15 +31,9 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _PIECE = 1 << 18
 # What file systems without hard links (FAT, some network and FUSE ones) and Android answer.
-_NO_LINKS = {
-    errno.EPERM,
-    errno.EACCES,
-    errno.ENOSYS,
-    errno.EOPNOTSUPP,
-    errno.ENOTSUP,
-    errno.EMLINK,
-    errno.EINVAL,
-}
+_NO_LINKS = frozenset(
+    {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.EINVAL}
+)
 # Windows refuses to replace a file that somebody has open, such as a reader or a virus scanner.
 _RENAME_WAITS = (0.01, 0.05, 0.25, 1.0) if os.name == "nt" else ()
 
@@ -76,20 +69,18 @@ class Folder:
         place = str(path)
         with reading(path):
             try:
-                return cls(place, open_folder(place, None))
+                return cls(place, _open(place, None))
             except FileNotFoundError:
                 if not create:
                     raise
         with writing(path):
-            make_folders(path)
+            _make_folders(path)
         return cls.open(path)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -105,16 +96,14 @@ class Folder:
             with writing(place):
                 self._make_child(name)
         with reading(place):
-            return Folder(place, open_folder(*self._at(name)))
+            return Folder(place, _open(*self._at(name)))
 
     def _make_child(self, name: str) -> None:
         target, dir_fd = self._at(name)
-        try:
+        with suppress(FileExistsError):
             os.mkdir(target, FOLDER_MODE, dir_fd=dir_fd)
-        except FileExistsError:
-            return
-        os.chmod(target, FOLDER_MODE, dir_fd=dir_fd)  # whatever the umask
-        self.sync()
+            os.chmod(target, FOLDER_MODE, dir_fd=dir_fd)  # whatever the umask
+            self.sync()
 
     def open_file(self, name: str, flags: int) -> int:
         """Open a regular file and return its descriptor; a new one gets mode 0600 whatever the umask.
@@ -242,12 +231,10 @@ class Folder:
     def _discard(self, name: str) -> None:
         """Remove a file that may be gone already; one failure is not taken for an answer."""
         with suppress(FileNotFoundError):
-            try:
+            with suppress(OSError):
                 self.remove(name)
-            except FileNotFoundError:
-                raise
-            except OSError:
-                self.remove(name)
+                return
+            self.remove(name)
 
     def _link(self, name: str, other: str) -> bool:
         """Give a file a second name; returns False without such a file, or where files have but one name.
@@ -259,10 +246,8 @@ class Folder:
         target, _ = self._at(other)
         try:
             os.link(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=not _LINKS_LINKS)
-        except FileNotFoundError:
-            return False
         except OSError as error:
-            if error.errno in _NO_LINKS:
+            if isinstance(error, FileNotFoundError) or error.errno in _NO_LINKS:
                 return False
             raise
         return True
@@ -317,7 +302,17 @@ class Folder:
         return (name, self._fd) if self._fd >= 0 else (os.path.join(self.place, name), None)
 
 
-def open_folder(path: str, dir_fd: int | None) -> int:
+def outside(path: str | Path) -> Folder:
+    """Open a directory that is not an agent's; links on the way to it are its owner's business and followed.
+
+    Raises:
+        OSError: as the system says.
+    """
+    place = os.path.realpath(path)
+    return Folder(place, _open(place, None))
+
+
+def _open(path: str, dir_fd: int | None) -> int:
     """Open a directory and return its descriptor, or -1 on systems that have none.
 
     Raises:
@@ -325,7 +320,7 @@ def open_folder(path: str, dir_fd: int | None) -> int:
     """
     if not _BY_DESCRIPTOR:
         kind = os.lstat(path).st_mode
-        if stat.S_ISLNK(kind) or not stat.S_ISDIR(kind):
+        if not stat.S_ISDIR(kind):
             raise OSError(errno.ELOOP if stat.S_ISLNK(kind) else errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         return -1
     try:
@@ -340,7 +335,7 @@ def _temporary_name() -> str:
     return f"{TEMP_PREFIX}{os.urandom(8).hex()}"
 
 
-def make_folders(path: Path) -> None:
+def _make_folders(path: Path) -> None:
     """Create a directory and its missing parents, each 0700 whatever the umask, durably."""
     missing = []
     while not os.path.lexists(path):
@@ -350,9 +345,5 @@ def make_folders(path: Path) -> None:
         with suppress(FileExistsError):  # another process may be as fast
             folder.mkdir(FOLDER_MODE)
             folder.chmod(FOLDER_MODE)
-            if _BY_DESCRIPTOR:
-                fd = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | _CLOEXEC)
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
+            with outside(folder.parent) as parent:
+                parent.sync()

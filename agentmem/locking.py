@@ -53,13 +53,8 @@ class locked:  # noqa: N801 - used like `suppress`
             name: the lock's file in `.agentmem/`.
             busy: what the folder is while somebody else holds the lock, for the message.
         """
-        self._folder, self._timeout, self._create, self._name, self._busy = (
-            folder,
-            timeout,
-            create,
-            name,
-            busy,
-        )
+        self._folder, self._timeout, self._busy = folder, timeout, busy
+        self._name, self._create = name, create
         self._fd = -1
 
     def __enter__(self) -> None:

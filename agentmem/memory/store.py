@@ -154,9 +154,8 @@ class Memory(MemoryReader):
             entries = parse(folder.read(MEMORY_FILE)).entries
             when = self._new_time(folder, max((entry.when for entry in entries), default=None))
             fold = rewriting.fold(folder, snapshot, self._redact(storable(summary)), kept, when)
-            with suppress(
-                OSError, AgentMemError
-            ):  # they no longer match anything; the next forget or fold tries again
+            # They no longer match anything; the next forget or fold tries again.
+            with suppress(OSError, AgentMemError):
                 drop_parts(folder)
             return fold
 
