@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentmem import settings
 from agentmem.agent import missing
 from agentmem.agent.link import Link
-from agentmem.agent.parts import compressor_for, memory_for, say_unapproved
+from agentmem.agent.parts import compressor_for, say_unapproved
 from agentmem.agent.reply import Reply
 from agentmem.agent.steps import Run, RunReport
 from agentmem.agent.toolbox import Toolbox
@@ -16,6 +16,7 @@ from agentmem.agent.turnstile import Turnstile
 from agentmem.conversation import Conversation
 from agentmem.entries import storable
 from agentmem.errors import NotFound, ToolsNotSupported, UsageError
+from agentmem.memory import Memory
 from agentmem.roles import USER
 from agentmem.stamps import now
 from agentmem.tools import load
@@ -120,7 +121,7 @@ class Agent:
         self._turnstile = Turnstile(agent_name)
         self.short_memory = Conversation(
             agent_name,
-            memory_for(folder, loaded, clock),
+            Memory.configured(folder, loaded, clock) if loaded.memory else None,
             system_prompt=loaded.system_prompt,
             rules=loaded.rules,
             custom_rules_prompt=custom_rules_prompt,

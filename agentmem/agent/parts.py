@@ -5,28 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentmem.compressor import ContextCompressor
-from agentmem.memory import Memory
-from agentmem.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
 
     from agentmem.settings import Settings
-
-
-def memory_for(folder: Path, settings: Settings, clock: Callable[[], datetime]) -> Memory | None:
-    """Return the door to an agent's folder, or None when nothing is to be kept."""
-    if not settings.memory:
-        return None
-    return Memory(
-        folder,
-        clock=clock,
-        lock_timeout=settings.lock_timeout,
-        lock=settings.lock,
-        redact=redact if settings.redact else str,
-    )
 
 
 def compressor_for(settings: Settings) -> ContextCompressor:

@@ -18,7 +18,6 @@ from agentmem.errors import ImportRefused
 from agentmem.figures import counted
 from agentmem.importing import Report, import_file
 from agentmem.memory import Memory
-from agentmem.redaction import redact
 from agentmem.workspace import Workspace
 
 
@@ -40,10 +39,7 @@ def import_(
 ) -> None:
     """Take the conversations in FILE into the memory of AGENT: all that is new, or nothing."""
     folder = Workspace(settings.workspace_root(workspace)).folder(agent)
-    chosen = settings.load(agent_folder=folder)
-    memory = Memory(
-        folder, lock_timeout=chosen.lock_timeout, lock=chosen.lock, redact=redact if chosen.redact else str
-    )
+    memory = Memory.configured(folder, settings.load(agent_folder=folder))
     with _file(file) as path:
         report = import_file(memory, path, agent, dry_run=dry_run)
     if json:

@@ -171,7 +171,7 @@ def existing_memory(name: str, workspace: Path | None) -> Memory:
         # Reading and forgetting must not depend on a settings file.
         output.notice(f"{error} (going on with the default settings)")
         resolved = settings.Settings()
-    return Memory(folder, lock_timeout=resolved.lock_timeout, lock=resolved.lock)
+    return Memory.configured(folder, resolved)
 
 
 def selection(

@@ -30,7 +30,7 @@ def purge(agent: str, folder: Path, resolved: Settings, *, quiet: bool) -> None:
     keep = resolved.keep_archives
     if keep is None or not resolved.memory or not folder.exists():
         return
-    memory = Memory(folder, lock_timeout=resolved.lock_timeout)
+    memory = Memory.configured(folder, resolved)
     due = retention.due(memory.archives(), keep, datetime.now().astimezone())
     if not due:
         return

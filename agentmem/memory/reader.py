@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from typing_extensions import Self
+
     from agentmem.entries import Document, Entry
+    from agentmem.settings import Settings
 
 _READ_WAIT = 1.0  # seconds a reader waits for a writer before it reads regardless
 
@@ -31,6 +34,13 @@ _READ_WAIT = 1.0  # seconds a reader waits for a writer before it reads regardle
 def _unlocked(*_: object, **__: object) -> AbstractContextManager[None]:
     """Stand in for `locked` where there are no locks."""
     return nullcontext()
+
+
+def _redacted(text: str) -> str:
+    """Redact; what only reads a memory need not load the patterns."""
+    from agentmem.redaction import redact
+
+    return redact(text)
 
 
 class MemoryReader:
@@ -48,7 +58,7 @@ class MemoryReader:
         clock: Callable[[], datetime] = now,
         lock_timeout: float = 10.0,
         lock: str = "file",
-        redact: Callable[[str], str] = lambda text: text,
+        redact: Callable[[str], str] = str,
     ) -> None:
         """Describe a folder; nothing is read or created yet.
 
@@ -67,6 +77,17 @@ class MemoryReader:
         self._redact = redact
         self._private = False
         self._left: dict[tuple[int, ...], datetime] = {}  # how the last append left MEMORY.md, and its time
+
+    @classmethod
+    def configured(cls, folder: Path, settings: Settings, clock: Callable[[], datetime] = now) -> Self:
+        """Describe a folder, to be used as the settings say."""
+        return cls(
+            folder,
+            clock=clock,
+            lock_timeout=settings.lock_timeout,
+            lock=settings.lock,
+            redact=_redacted if settings.redact else str,
+        )
 
     def exists(self) -> bool:
         """Whether there is a MEMORY.md, of whatever kind; errors as `read`."""

@@ -341,6 +341,22 @@ def test_summaries_are_made_anew_from_what_stays(talk: Memory, provider: Provide
     assert "They spoke" not in new.text
 
 
+def test_a_summary_made_anew_is_redacted(talk: Memory, provider: Provider) -> None:
+    secret = f"ghp_{'a1B2' * 9}"
+    talk.append("User", "a late plum")
+    talk.append("User", f"a story of {secret}, told at length, " * 20)  # by hand, or without redaction
+    fold(talk, "They told stories.")
+    provider.answers.append(f"A story of {secret}.")
+    ran = run(
+        "forget", "Ada", "--match", "a late plum", "--yes", "--summaries", "redo", AGENTMEM_MODEL="gpt-4o"
+    )
+    assert ran.code == 0, ran.err
+    summary = talk.read().entries[0]
+    assert summary.is_summary
+    assert secret not in summary.text
+    assert "A story of [redacted: " in summary.text
+
+
 def test_a_summary_that_cannot_be_made_removes_nothing(talk: Memory, provider: Provider) -> None:
     before = contents(talk.folder)
     provider.answers.append(Refusal(401, "bad key"))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentmem import retention
+from agentmem.folders import Folder
+from agentmem.locking import locked
 from agentmem.memory import Archive, Memory
 from agentmem.search import Search
 from tests.privacy.canaries import CANARY, traces
@@ -100,9 +102,19 @@ def test_a_shorter_span_is_announced_anew(memory: Memory, turn: Callable[..., st
     turn(keep="150d")
     turn(keep="150d")
     assert ages(memory) == [100, 10]
-    assert "the next chat with Ada deletes 1 archive older than 5w" not in turn(keep="35d")
+    assert "the next chat with Ada deletes 1 archive older than 35d" in turn(keep="35d")
     assert ages(memory) == [100, 10]
     assert "deleted 1 archive" in turn(keep="50d")
+
+
+def test_what_is_due_goes_where_there_are_no_locks(
+    memory: Memory, turn: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTMEM_LOCK", "none")
+    with Folder.open(memory.folder) as folder, locked(folder, 0):
+        turn()
+        turn()
+    assert ages(memory) == [10]
 
 
 def test_no_memory_purges_nothing(memory: Memory, turn: Callable[..., str]) -> None:
