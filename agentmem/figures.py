@@ -5,7 +5,7 @@ from __future__ import annotations
 _THOUSAND = 1000
 _LEAST_DOLLARS = 0.0001
 BYTES_PER_TOKEN = 4
-"""Of ordinary text, roughly: what is said where counting would cost too much."""
+"""Of ordinary text, roughly."""
 
 
 def tokens(count: int) -> str:
@@ -14,6 +14,16 @@ def tokens(count: int) -> str:
         return str(count)
     thousands = count / _THOUSAND
     return f"{thousands:.1f}k" if thousands < _THOUSAND else f"{thousands / _THOUSAND:.1f}M"
+
+
+def tokens_in(size: int) -> int:
+    """Return the tokens of so many bytes of ordinary text, roughly: counting takes a vocabulary."""
+    return size // BYTES_PER_TOKEN
+
+
+def gain(before: int, after: int | None) -> str:
+    """Return what a compaction made of so many bytes: `~12.4k → 2.1k tokens`, or "" when it is unknown."""
+    return "" if after is None else f"~{tokens(tokens_in(before))} → {tokens(tokens_in(after))} tokens"
 
 
 def size(count: int) -> str:

@@ -18,6 +18,11 @@ def format_stamp(when: datetime) -> str:
     return when.isoformat(timespec="microseconds")
 
 
+def to_minute(stamp: str) -> str:
+    """Return a timestamp as a list has room for it: `2026-04-20 18:33`."""
+    return stamp[:16].replace("T", " ")
+
+
 def read_time(text: str) -> datetime:
     """Read an ISO 8601 time; one without an offset is local.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from agentmem.agent.window import TOKEN_BYTES
 from agentmem.errors import AgentMemError
 from agentmem.roles import tool_of
+from agentmem.stamps import to_minute
 from agentmem.tools import Tool
 from agentmem.wire import enclosed
 
@@ -160,5 +161,5 @@ def _tokens(text: str) -> int:
 
 def _named(hits: list[Hit]) -> str:
     """Name the passages in one line."""
-    first = ", ".join(f"{hit.entry.role} {hit.entry.stamp[:16].replace('T', ' ')}" for hit in hits[:3])
+    first = ", ".join(f"{hit.entry.role} {to_minute(hit.entry.stamp)}" for hit in hits[:3])
     return first if len(hits) <= 3 else f"{first} and {len(hits) - 3} more"  # noqa: PLR2004 - the three named

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.checkup.finding import Finding
 from agentmem.durable import ARCHIVE_MODE, FILE_MODE, FOLDER_MODE
+from agentmem.figures import counted
 from agentmem.folders import TEMP_PREFIX
 from agentmem.workspace import (
     AGENT_SETTINGS,
@@ -133,7 +134,7 @@ def _copy(memory: Memory, path: Path) -> str:
     if not missing:
         return "a copy that an editor or a synchroniser left; all its entries are in the memory or an archive"
     return (
-        f"a copy that an editor or a synchroniser left, with {missing} entr{'y' if missing == 1 else 'ies'} "
+        f"a copy that an editor or a synchroniser left, with {counted(missing, 'entry')} "
         f"that {'is' if missing == 1 else 'are'} nowhere else; `agentmem import {memory.folder.name} {path}` "
         "takes them in"
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentmem import consent, settings
 from agentmem.cli import output
 from agentmem.display import shell_path, visible_line
 from agentmem.errors import StorageError
+from agentmem.stamps import now
 from agentmem.workspace import check_private
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def may_keep(agent: str, folder: Path, resolved: settings.Settings, *, quiet: bo
         return False
     # Where this cannot be written nothing else can, and the first message says so.
     with suppress(OSError, StorageError):
-        consent.record(root, datetime.now().astimezone(), agreed=asks)
+        consent.record(root, now(), agreed=asks)
     return True
 
 

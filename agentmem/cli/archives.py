@@ -17,6 +17,7 @@ from agentmem.formats.jsonl import as_object
 from agentmem.memory import Memory, history
 from agentmem.memory.history import Chapter
 from agentmem.memory.soundness import verify as verified
+from agentmem.stamps import to_minute
 
 
 def archives(
@@ -137,7 +138,7 @@ def _as_text(chapter: Chapter) -> dict[str, str]:
         "archive": chapter.archive.name,
         "size": figures.size(chapter.archive.size),
         "entries": str(chapter.entries),
-        "from": chapter.first.stamp[:16].replace("T", " ") if chapter.first else "",
-        "to": chapter.last.stamp[:16].replace("T", " ") if chapter.last else "",
-        "compacted": output.gain(chapter.before, chapter.after),
+        "from": to_minute(chapter.first.stamp) if chapter.first else "",
+        "to": to_minute(chapter.last.stamp) if chapter.last else "",
+        "compacted": figures.gain(chapter.before, chapter.after),
     }

@@ -13,6 +13,7 @@ from agentmem import checkup, redaction, settings
 from agentmem.cli import options, output, screen
 from agentmem.display import shell_path, visible_line
 from agentmem.errors import AgentMemError, ConfigurationError
+from agentmem.figures import counted
 from agentmem.workspace import Workspace
 
 
@@ -122,9 +123,9 @@ def _line(case: _Case) -> str:
 
 def _verdict(names: list[str], cases: list[_Case], left: int) -> str:
     fixed = sum(case.fixed for case in cases)
-    agents = f"{len(names)} agent{'' if len(names) == 1 else 's'}"
+    agents = counted(len(names), "agent")
     repaired = f", {fixed} repaired" if fixed else ""
-    return f"looked at {agents}: {left or 'no'} problem{'' if left == 1 else 's'}{repaired}"
+    return f"looked at {agents}: {counted(left, 'problem') if left else 'no problems'}{repaired}"
 
 
 def _sources(resolved: settings.Settings) -> list[dict[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from agentmem.errors import AgentMemError, ConfigurationError, UsageError
 from agentmem.memory import Memory
 from agentmem.roles import USER, tool_of
 from agentmem.selection import Selection, compile_pattern, parse_when
+from agentmem.stamps import now
 from agentmem.workspace import Workspace
 
 
@@ -188,11 +188,11 @@ def selection(
     Raises:
         UsageError: a time or a pattern is none.
     """
-    now = datetime.now().astimezone()
+    moment = now()
     return Selection(
         last=last,
-        since=parse_when(since, now) if since else None,
-        before=parse_when(before, now) if before else None,
+        since=parse_when(since, moment) if since else None,
+        before=parse_when(before, moment) if before else None,
         role=role or "",
         match=match or "",
         pattern=compile_pattern(grep) if grep else None,

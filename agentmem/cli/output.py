@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from agentmem import figures, question
+from agentmem import question
 from agentmem.display import visible, visible_line
 from agentmem.errors import UsageError
 from agentmem.repl import rows
@@ -117,18 +117,6 @@ def ask(asked: str, *, at_end: str = "") -> str:
     return question.ask(asked, sys.stderr, at_end=at_end)
 
 
-def gain(before: int, after: int | None) -> str:
-    """Return what a compaction made of so many bytes: `~12.4k → 2.1k tokens`, or "" when it is unknown."""
-    if after is None:
-        return ""
-    return f"~{figures.tokens(tokens_of(before))} → {figures.tokens(tokens_of(after))} tokens"
-
-
-def tokens_of(size: int) -> int:
-    """Return the tokens of so many bytes of ordinary text, roughly: counting takes a vocabulary."""
-    return size // figures.BYTES_PER_TOKEN
-
-
 def table(body: Sequence[Mapping[str, str]], right: Iterable[str] = ()) -> str:
     """Return rows as aligned columns under their keys.
 
@@ -138,10 +126,10 @@ def table(body: Sequence[Mapping[str, str]], right: Iterable[str] = ()) -> str:
     """
     lines = [*({key: key.upper() for key in row} for row in body[:1]), *body]
     widths = {key: max(len(line[key]) for line in lines) for key in (lines[0] if lines else ())}
-    figures = set(right)
+    aligned = set(right)
     return "".join(
         "  ".join(
-            line[key].rjust(widths[key]) if key in figures else line[key].ljust(widths[key]) for key in line
+            line[key].rjust(widths[key]) if key in aligned else line[key].ljust(widths[key]) for key in line
         ).rstrip()
         + "\n"
         for line in lines

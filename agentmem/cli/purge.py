@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentmem import retention, settings
@@ -11,6 +10,7 @@ from agentmem.cli import output
 from agentmem.errors import StorageError
 from agentmem.figures import counted
 from agentmem.memory import Memory
+from agentmem.stamps import now
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -31,7 +31,7 @@ def purge(agent: str, folder: Path, resolved: Settings, *, quiet: bool) -> None:
     if keep is None or not resolved.memory or not folder.exists():
         return
     memory = Memory.configured(folder, resolved)
-    due = retention.due(memory.archives(), keep, datetime.now().astimezone())
+    due = retention.due(memory.archives(), keep, now())
     if not due:
         return
     if retention.announced(folder, keep):
@@ -49,7 +49,7 @@ def warn(agent: str, folder: Path, archives: list[Archive]) -> None:
     """Say which of an agent's archives the setting will delete."""
     resolved = settings.load(agent_folder=folder)
     if resolved.keep_archives is not None:
-        due = retention.due(archives, resolved.keep_archives, datetime.now().astimezone())
+        due = retention.due(archives, resolved.keep_archives, now())
         if due:
             output.notice(_warning(agent, due, resolved))
 

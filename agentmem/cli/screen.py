@@ -13,21 +13,22 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from agentmem import figures
+from agentmem import figures, stamps
 from agentmem.cli import output
 from agentmem.display import visible_line
 from agentmem.repl import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
     from typing import TextIO
 
     from agentmem.entries import Entry
     from agentmem.memory.history import Chapter
+    from agentmem.memory.reading import Glance
     from agentmem.repl.region import Line
     from agentmem.search import Hit, Query
 
@@ -91,7 +92,7 @@ def show_entries(chosen: Iterable[tuple[int, Entry]], agent: str, *, exact: bool
     from agentmem.repl.markdown import Canvas
 
     canvas = Canvas(colour=output.colour())
-    width, now = output.width(sys.stdout), None if exact else datetime.now().astimezone()
+    width, now = output.width(sys.stdout), None if exact else stamps.now()
     lines = (
         row
         for number, entry in chosen
@@ -114,14 +115,15 @@ def show_hits(query: Query, hits: Iterable[tuple[str, Hit]]) -> None:
     show(lines)
 
 
-def show_agents(agents: Sequence[tuple[Path, int, int, int, Entry | None]], *, exact: bool) -> None:
-    """Print the agents: folder, entries, size in bytes, archives and last entry of each."""
-    lengths = [_context_length(folder) if len(agents) <= _MOST_BARS else None for folder, *_ in agents]
+def show_agents(agents: Sequence[tuple[Path, Glance]], *, exact: bool) -> None:
+    """Print the agents: the folder of each, and what was seen there."""
     cells = [["agent", "entries", "context", "size", "archives", "last used"]]
-    for (folder, entries, size, archives, last), length in zip(agents, lengths, strict=True):
-        used = when(last.when, exact=exact) if last else "never"
-        context = _context(output.tokens_of(size), length)
-        cells.append([folder.name, str(entries), context, figures.size(size), str(archives or ""), used])
+    for folder, seen in agents:
+        length = _context_length(folder) if len(agents) <= _MOST_BARS else None
+        context = _context(figures.tokens_in(seen.size), length)
+        used = when(seen.last.when, exact=exact) if seen.last else "never"
+        size, archives = figures.size(seen.size), str(seen.archives or "")
+        cells.append([folder.name, str(seen.entries), context, size, archives, used])
     show_table(cells, {1, 3, 4}, {0: rows.BOLD, 2: rows.GREEN, 5: rows.DIM})
 
 
@@ -130,7 +132,7 @@ def show_archives(chapters: Sequence[Chapter], *, exact: bool) -> None:
     cells = [["archive", "entries", "size", "compacted", "until"]]
     for chapter in chapters:
         until = when(chapter.last.when, exact=exact) if chapter.last else "never"
-        archive, gain = chapter.archive, output.gain(chapter.before, chapter.after)
+        archive, gain = chapter.archive, figures.gain(chapter.before, chapter.after)
         cells.append([archive.name, str(chapter.entries), figures.size(archive.size), gain, until])
     show_table(cells, {1, 2, 3}, {0: rows.BOLD, 4: rows.DIM})
 
@@ -139,7 +141,7 @@ def when(moment: datetime, *, exact: bool = False) -> str:
     """Return a time as people say it, or exactly."""
     from agentmem.repl.views import ago
 
-    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}" if exact else ago(moment, datetime.now().astimezone())
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}" if exact else ago(moment, stamps.now())
 
 
 def _context(tokens: int, length: int | None) -> str:

@@ -18,7 +18,9 @@ from agentmem.errors import NotFound, StorageError, UsageError
 from agentmem.formats.exported import exported
 from agentmem.formats.jsonl import as_object, dump
 from agentmem.memory import Memory
+from agentmem.memory.reading import Glance
 from agentmem.selection import Selection
+from agentmem.stamps import to_minute
 from agentmem.workspace import Workspace
 
 
@@ -157,40 +159,46 @@ def rendered(number: int, entry: Entry) -> str:
 
 def list_agents(workspace: Workspace, *, json: bool, exact: bool) -> None:
     """Print the agents with their size and age."""
-    rows = [row for name in workspace.names() if (row := _agent_row(workspace.agents / name))]
+    folders = map(workspace.agents.joinpath, workspace.names())
+    rows = [(folder, seen) for folder in folders if (seen := _glance(folder))]
     if json:
-        found = [
-            {"agent": folder.name, "entries": count, "tokens": output.tokens_of(size), "size": size}
-            | {"archives": archives}
-            | {"last": last.stamp if last else None}
-            for folder, count, size, archives, last in rows
-        ]
+        found = [_as_object(folder.name, seen) for folder, seen in rows]
         output.write_json({"workspace": str(workspace.root), "agents": found})
     elif not rows:
         output.notice(f"no agents in {workspace.root} yet; `agentmem chat NAME` makes one")
     elif screen.wanted():
         screen.show_agents(rows, exact=exact)
     else:
-        output.write(output.table([*map(_as_text, rows)], right=("entries", "tokens", "size", "archives")))
+        table = [_as_text(folder.name, seen) for folder, seen in rows]
+        output.write(output.table(table, right=("entries", "tokens", "size", "archives")))
 
 
-def _as_text(row: tuple[Path, int, int, int, Entry | None]) -> dict[str, str]:
-    folder, count, size, archives, last = row
-    return {
-        "agent": visible_line(folder.name),
-        "entries": str(count),
-        "tokens": f"~{figures.tokens(output.tokens_of(size))}",
-        "size": figures.size(size),
-        "archives": str(archives),
-        "last entry": last.stamp[:16].replace("T", " ") if last else "",
-    }
-
-
-def _agent_row(folder: Path) -> tuple[Path, int, int, int, Entry | None] | None:
+def _glance(folder: Path) -> Glance | None:
     """Return what the list says of an agent, or None when its files cannot be read, which is said at once."""
     try:
-        found = Memory(folder).glance()
+        return Memory(folder).glance()
     except StorageError as error:
         output.notice(f"left out: {error}")
         return None
-    return folder, found.entries, found.size, found.archives, found.last
+
+
+def _as_object(agent: str, seen: Glance) -> dict[str, object]:
+    return {
+        "agent": agent,
+        "entries": seen.entries,
+        "tokens": figures.tokens_in(seen.size),
+        "size": seen.size,
+        "archives": seen.archives,
+        "last": seen.last.stamp if seen.last else None,
+    }
+
+
+def _as_text(agent: str, seen: Glance) -> dict[str, str]:
+    return {
+        "agent": visible_line(agent),
+        "entries": str(seen.entries),
+        "tokens": f"~{figures.tokens(figures.tokens_in(seen.size))}",
+        "size": figures.size(seen.size),
+        "archives": str(seen.archives),
+        "last entry": to_minute(seen.last.stamp) if seen.last else "",
+    }
