@@ -23,7 +23,6 @@ TERMINATOR = b"\n\n---\n\n"
 CUT_OFF = "<!-- entry was not closed -->"
 """Text that closes an entry whose end was lost, so that nobody takes half of it for the whole."""
 
-
 _CRLF_TERMINATOR = b"\r\n\r\n---\r\n\r\n"
 _RULE = TERMINATOR.rstrip()
 _CUT_OFF_END = f"\n\n{CUT_OFF}".encode() + TERMINATOR

@@ -14,6 +14,7 @@ from agentmem.errors import UsageError
 from agentmem.folders import TEMP_PREFIX, outside
 from agentmem.formats.exported import exported
 from agentmem.selection import key_of
+from agentmem.workspace import MEMORY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,13 +30,14 @@ _HOUR = 3600  # seconds
 
 def selected(memory: Memory, selection: Selection, *, archives: bool) -> Iterable[Exported]:
     """Return the chosen entries, oldest source first; one in several files comes once, with the newest."""
-    names = [archive.name for archive in memory.archives()] if archives else []
-    newest = {key_of(entry): name for name in [*names, ""] for entry in (memory.walk(name) if names else ())}
+    files = memory.files() if archives else [MEMORY_FILE]
+    several = len(files) > 1
+    newest = {key_of(entry): file for file in files for entry in (memory.walk(file) if several else ())}
     chosen = (
-        exported(entry, name)
-        for name in [*names, ""]
-        for entry in memory.walk(name)
-        if (not names or newest[key_of(entry)] == name) and selection.accepts(entry)
+        exported(entry, "" if file == MEMORY_FILE else file)
+        for file in files
+        for entry in memory.walk(file)
+        if (not several or newest[key_of(entry)] == file) and selection.accepts(entry)
     )
     return chosen if selection.last is None else deque(chosen, maxlen=selection.last)
 

@@ -121,8 +121,8 @@ class _Present:
     def __init__(self, memory: Memory) -> None:
         self._texts: dict[str, set[bytes]] = {}
         self._roles: set[tuple[str, str]] = set()
-        for name in [*(archive.name for archive in memory.archives()), ""]:
-            for entry in memory.walk(name):
+        for file in memory.files():
+            for entry in memory.walk(file):
                 self._texts.setdefault(entry.stamp, set()).add(_digest(entry))
                 self._roles.add((entry.role, entry.stamp))
 

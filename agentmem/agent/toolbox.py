@@ -32,20 +32,18 @@ class Toolbox:
         tools: Iterable[Callable[..., object] | Tool],
         *,
         timeout: float | None = None,
-        confirm: Callable[[ToolCall], bool] | None = None,
     ) -> None:
         """Take functions, or tools made by hand.
 
         Args:
             tools: the user's.
             timeout: seconds one call may take; None for no limit.
-            confirm: asked before each call of the user's tools.
 
         Raises:
             ConfigurationError: a function cannot be a tool, or two have the same name.
         """
         self.timeout = timeout
-        self.confirm = confirm
+        self.confirm: Callable[[ToolCall], bool] | None = None
         self._free: set[str] = set()
         self._tools: dict[str, Tool] = {}
         for tool in map(tool_from, tools):

@@ -46,10 +46,7 @@ def remains(memory: Memory, decided: Plan) -> Remains:
         telling.append(decided.selection.match)
     sought = [text.encode("utf-8", "surrogateescape") for text in telling]
     quoting = [
-        (file, entry)
-        for file in (*(archive.name for archive in memory.archives()), MEMORY_FILE)
-        for entry in memory.walk("" if file == MEMORY_FILE else file)
-        if _has_any(entry.raw, sought)
+        (file, entry) for file in memory.files() for entry in memory.walk(file) if _has_any(entry.raw, sought)
     ]
     files = [name for name, path in _others(memory) if _has_any(_read(path), sought)]
     return Remains(tuple(quoting), tuple(files))

@@ -16,10 +16,9 @@ from agentmem.memory import Forgotten
 from agentmem.memory.removal import repeats
 from agentmem.roles import USER
 from agentmem.selection import Selection, any_of, key_of, pick_entry, pick_number
-from agentmem.workspace import MEMORY_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentmem.forgetting.summaries import Contents
     from agentmem.memory import Memory
@@ -116,7 +115,7 @@ def plan(memory: Memory, wanted: Wanted, typed: Sequence[str]) -> Plan:
     for _ in range(_TRIES):
         found = _looked_up(memory, wanted)
         # A compaction meanwhile may have moved entries to an archive that was not looked at.
-        if [*found.contents] == _files(memory):
+        if [*found.contents] == memory.files():
             break
     lines = sum(found.covers_line(line) for line in typed)
     if not (found.gone or lines):
@@ -124,12 +123,8 @@ def plan(memory: Memory, wanted: Wanted, typed: Sequence[str]) -> Plan:
     return dataclasses.replace(found, lines=lines)
 
 
-def _files(memory: Memory) -> list[str]:
-    return [*(archive.name for archive in memory.archives()), MEMORY_FILE]
-
-
 def _looked_up(memory: Memory, wanted: Wanted) -> Plan:
-    files = _files(memory)
+    files = memory.files()
     scope = _scope(memory, wanted.archives) if wanted.archives else None
     meant = [file for file in files if scope is None or file in scope]
     chosen = _Chosen(wanted.selection, _named(memory, files, wanted.entries) if wanted.entries else None)
@@ -138,7 +133,7 @@ def _looked_up(memory: Memory, wanted: Wanted) -> Plan:
     summaries: list[tuple[str, Entry]] = []
     for file in files:
         contents[file] = set()
-        for entry in _walk(memory, file):
+        for entry in memory.walk(file):
             key = key_of(entry)
             contents[file].add(key)
             counts[file] += 1
@@ -162,10 +157,6 @@ def _looked_up(memory: Memory, wanted: Wanted) -> Plan:
     )
 
 
-def _walk(memory: Memory, file: str) -> Iterator[Entry]:
-    return memory.walk("" if file == MEMORY_FILE else file)
-
-
 def _scope(memory: Memory, names: Iterable[str]) -> frozenset[str]:
     """Return the archives that are meant."""
     if EVERY in names:
@@ -185,7 +176,7 @@ def _named(memory: Memory, files: Iterable[str], names: Sequence[str]) -> Callab
         begun = [
             Entry(entry.role, entry.stamp, entry.note, b"")  # a short prefix may be that of all
             for file in files
-            for entry in _walk(memory, file)
+            for entry in memory.walk(file)
             if entry.stamp.startswith(tuple(prefixes))
         ]
         found += [pick_entry(begun, prefix) for prefix in prefixes]
@@ -221,7 +212,7 @@ class _Chosen:
 
 def _gone(memory: Memory, file: str, keys: frozenset[bytes]) -> Forgotten:
     # Without what was derived from their bytes: there may be many.
-    entries = (dataclasses.replace(entry) for entry in _walk(memory, file) if key_of(entry) in keys)
+    entries = (dataclasses.replace(entry) for entry in memory.walk(file) if key_of(entry) in keys)
     return Forgotten(file, tuple(entries))
 
 

@@ -153,6 +153,10 @@ class MemoryReader:
                 return []
             raise
 
+    def files(self) -> list[str]:
+        """Name the archives, oldest first, then `MEMORY.md`, if there is one or not; errors as `read`."""
+        return [*(archive.name for archive in self.archives()), MEMORY_FILE]
+
     def find_archive(self, name: str) -> Archive:
         """Return the archive with a name, an unambiguous prefix of it, or `latest`.
 
@@ -172,28 +176,29 @@ class MemoryReader:
         with Folder.open(archive.path.parent) as shelf, reading(archive.path):
             return archive, shelf.read(archive.name)
 
-    def walk(self, archive: str = "") -> Iterator[Entry]:
+    def walk(self, file: str = MEMORY_FILE) -> Iterator[Entry]:
         """Yield the entries of MEMORY.md, or of an archive, as they are now, in little memory.
 
         Args:
-            archive: the archive's whole name; "" is MEMORY.md, and none when there is no such file.
+            file: `MEMORY.md`, of which there is nothing when it is missing, or an archive's whole name.
 
         Raises:
             MemoryUnreadable: it cannot be read.
         """
-        for document in self.documents(archive):
+        for document in self.documents(file):
             yield from document.entries
 
-    def documents(self, archive: str = "") -> Iterator[Document]:
+    def documents(self, file: str = MEMORY_FILE) -> Iterator[Document]:
         """Yield the same as documents that, joined, are the file; only the first has a header."""
-        if not (archive or self.exists()):
+        archived = file != MEMORY_FILE
+        if not (archived or self.exists()):
             return
         with ExitStack() as stack:
             with self._steady() as folder:
-                shelf = stack.enter_context(folder.child(ARCHIVE_FOLDER)) if archive else folder
-                found = parse_pieces(shelf.pieces(archive or MEMORY_FILE))
+                shelf = stack.enter_context(folder.child(ARCHIVE_FOLDER)) if archived else folder
+                found = parse_pieces(shelf.pieces(file))
                 first = next(found)  # opens the file, at a moment when nobody writes to it
-            with reading(self.folder / ARCHIVE_FOLDER / archive if archive else self.path):
+            with reading(self.folder / ARCHIVE_FOLDER / file if archived else self.path):
                 yield first
                 yield from found
 

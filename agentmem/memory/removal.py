@@ -43,7 +43,7 @@ class Forgotten:
 
     Attributes:
         file: `MEMORY.md` or the archive's name.
-        entries: the entries that are gone, or would go.
+        entries: the entries that are gone, or are to go.
     """
 
     file: str
@@ -54,7 +54,6 @@ def forget(
     folder: Folder,
     chosen: Callable[[str, Entry], bool],
     *,
-    dry_run: bool,
     whole: Container[str] = (),
     renewed: Callable[[Entry], Entry] = lambda entry: entry,
     typed: Callable[[str], bool] = lambda _line: False,
@@ -68,7 +67,6 @@ def forget(
     Args:
         folder: the agent's folder.
         chosen: told the file's name and an entry, says whether it goes.
-        dry_run: only say what would go.
         whole: archives that go altogether, header included, once all their entries are chosen.
         renewed: says what stands in an entry's place that is not chosen.
         typed: says which other lines of the input history go.
@@ -78,8 +76,6 @@ def forget(
     """
     files = _files(folder, chosen, renewed)
     found = [Forgotten(each.name, each.gone) for each in files if each.gone]
-    if dry_run:
-        return found
     said = {entry.text.strip() for each in found for entry in each.entries} - {""}
 
     def line_goes(line: str) -> bool:

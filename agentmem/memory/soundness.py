@@ -78,8 +78,7 @@ def flaws(memory: MemoryReader) -> Iterator[Flaw]:
             if stat.S_IMODE(mode) & ~ARCHIVE_MODE:
                 yield Flaw(file, "mode", f"its mode is {stat.S_IMODE(mode):04o}, not {ARCHIVE_MODE:04o}")
         begins[file] = _Beginnings(sorted(set(archives.values())))
-        documents = memory.documents("" if file == MEMORY_FILE else file)
-        yield from _Look(file, archives, texts).through(begins[file].of(documents))
+        yield from _Look(file, archives, texts).through(begins[file].of(memory.documents(file)))
     yield from _copies({file: size for file, size in archives.items() if file in begins}, begins)
 
 

@@ -218,7 +218,6 @@ class Memory(MemoryReader):
         self,
         chosen: Callable[[str, Entry], bool],
         *,
-        dry_run: bool = False,
         whole: Container[str] = (),
         renewed: Callable[[Entry], Entry] = lambda entry: entry,
         typed: Callable[[str], bool] = lambda _line: False,
@@ -227,7 +226,6 @@ class Memory(MemoryReader):
 
         Args:
             chosen: told the file's name and an entry, says whether it goes.
-            dry_run: only say what would go.
             whole: archives that go altogether, header included, once all their entries are chosen.
             renewed: says what stands in an entry's place that is not chosen.
             typed: says which lines of the input history go, besides those that repeat a removed entry.
@@ -237,7 +235,7 @@ class Memory(MemoryReader):
             FolderLocked: another process keeps the folder.
         """
         with self._rewriting() as folder:
-            return removal.forget(folder, chosen, dry_run=dry_run, whole=whole, renewed=renewed, typed=typed)
+            return removal.forget(folder, chosen, whole=whole, renewed=renewed, typed=typed)
 
     def sweep(self) -> list[str]:
         """Delete temporary files that a crash left; return their names, relative to the folder.

@@ -268,10 +268,10 @@ def test_what_a_compaction_moves_while_it_is_looked_for_is_found(
     walk = talk.walk
     moved: list[str] = []
 
-    def walking(archive: str = "") -> Iterator[Entry]:
-        if not archive and not moved:
+    def walking(file: str = "MEMORY.md") -> Iterator[Entry]:
+        if file == "MEMORY.md" and not moved:
             moved.append(fold(talk, "They spoke of a late plum."))
-        return walk(archive)
+        return walk(file)
 
     monkeypatch.setattr(talk, "walk", walking)
     plan = forgetting.plan(talk, forgetting.Wanted(selection=Selection(match="a late plum")), [])
