@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from agentmem.errors import StorageError
@@ -13,11 +12,10 @@ from agentmem.workspace import PRIVATE_FOLDER, RETENTION_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
     from pathlib import Path
 
     from agentmem.memory import Archive
-
-_STAMP = re.compile(r"history_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)")
 
 
 def due(archives: Iterable[Archive], keep: timedelta, now: datetime) -> list[Archive]:
@@ -28,15 +26,7 @@ def due(archives: Iterable[Archive], keep: timedelta, now: datetime) -> list[Arc
         keep: how long to keep them.
         now: the current time, aware.
     """
-    return [each for each in archives if (time := made(each.name)) and now - time > keep]
-
-
-def made(name: str) -> datetime | None:
-    """Return when an archive was made, as its name tells in local time, or None."""
-    found = _STAMP.match(name)
-    with suppress(ValueError, OverflowError, OSError):
-        return datetime.strptime(found[1], "%Y-%m-%d_%H-%M-%S").astimezone() if found else None
-    return None
+    return [each for each in archives if each.made and now - each.made > keep]
 
 
 def announced(path: Path, keep: timedelta) -> bool:

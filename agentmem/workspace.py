@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 import unicodedata
@@ -24,6 +25,8 @@ INPUT_HISTORY = "history"
 RETENTION_FILE = "retention"
 SUMMARY_PARTS = "summary-parts.json"
 AGENT_SETTINGS = "agent.toml"
+ARCHIVE_NAME = re.compile(r"history_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(?:_(\d+))?\.md", re.ASCII)
+"""The name of an archive: when it was made, in local time, and its number where there are several of one second."""
 DELETED_PREFIX = ".deleted-"
 """How the name of an agent's folder begins while it is being deleted."""
 
@@ -67,6 +70,11 @@ def _objection(name: str) -> str:
     if name.split(".", maxsplit=1)[0].rstrip().casefold() in _WINDOWS_DEVICES:
         return "it is a device name on Windows"
     return ""
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file in the archive folder is one by its name."""
+    return ARCHIVE_NAME.fullmatch(name) is not None
 
 
 def fold_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What an agent is made of, as its settings say."""
+"""What an agent's settings decide: its compressor, and which files have no effect."""
 
 from __future__ import annotations
 

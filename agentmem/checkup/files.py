@@ -21,6 +21,7 @@ from agentmem.workspace import (
     MEMORY_FILE,
     PRIVATE_FOLDER,
     fold_name,
+    is_archive,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _wanted(parts: tuple[str, ...]) -> Callable[[int], bool] | None:
     if not parts or parts in {(ARCHIVE_FOLDER,), (PRIVATE_FOLDER,)}:
         return stat.S_ISDIR
     known = parts[0] == PRIVATE_FOLDER or parts in {(MEMORY_FILE,), (AGENT_SETTINGS,)}
-    return stat.S_ISREG if known or re.fullmatch(r"history_[\d_-]+\.md", parts[-1]) else None
+    return stat.S_ISREG if known or is_archive(parts[-1]) else None
 
 
 def _kind(mode: int) -> str:

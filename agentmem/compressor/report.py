@@ -58,7 +58,7 @@ class Compaction:
         if self.details:
             parts.append(f"{self.details_kept}/{self.details} details kept")
         if self.invented:
-            parts.append(f"{self.invented} invented {'detail' if self.invented == 1 else 'details'} dropped")
+            parts.append(f"{figures.counted(self.invented, 'invented detail')} dropped")
         if self.left_out:
             what = "part" if self.left_out == 1 else f"{self.left_out} parts"
             parts.append(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.entries import make_entry, parse
 from agentmem.formats.imported import Taken
+from agentmem.workspace import is_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from agentmem.formats.imported import Result
     from agentmem.formats.source import Node, Source
 
-_ARCHIVE = re.compile(r"history_[0-9_-]+\.md")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -86,7 +86,7 @@ def _check(taken: Taken, node: Node) -> None:
         entry = make_entry(taken.role, taken.stamp, "", taken.note)
     except ValueError as error:
         raise node.refused(str(error)) from None
-    if taken.archive and not _ARCHIVE.fullmatch(taken.archive):
+    if taken.archive and not is_archive(taken.archive):
         raise node.member("archive").refused(f"not an archive's name: {taken.archive!r}")
     read_back = parse(entry.raw).entries
     if [(each.role, each.stamp, each.note) for each in read_back] != [(taken.role, taken.stamp, taken.note)]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentmem.durable import ARCHIVE_MODE, writing
 from agentmem.errors import MemoryUnreadable, NotFound
 from agentmem.folders import TEMP_PREFIX, Folder
-from agentmem.workspace import ARCHIVE_FOLDER
+from agentmem.workspace import ARCHIVE_FOLDER, ARCHIVE_NAME, is_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
     from pathlib import Path
 
-_NAME = re.compile(r"history_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(?:_(\d+))?\.md")
+_TIME = "%Y-%m-%d_%H-%M-%S"
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,20 @@ class Archive:
     path: Path
     size: int
 
+    @property
+    def made(self) -> datetime | None:
+        """When it was made, as its name tells in local time; None where that is no time."""
+        found = ARCHIVE_NAME.fullmatch(self.name)
+        with suppress(ValueError, OverflowError, OSError):
+            return datetime.strptime(found[1], _TIME).astimezone() if found else None
+        return None
+
 
 def list_archives(folder: Folder) -> list[Archive]:
     """List an agent's archives, oldest first."""
     try:
         with folder.child(ARCHIVE_FOLDER) as shelf:
-            names = [name for name in shelf.names() if _NAME.fullmatch(name)]
+            names = [name for name in shelf.names() if is_archive(name)]
             return [
                 Archive(name, shelf.path / name, shelf.stat(name).st_size)
                 for name in sorted(names, key=_order)
@@ -50,7 +58,7 @@ def list_archives(folder: Folder) -> list[Archive]:
 
 
 def _order(name: str) -> tuple[str, int]:
-    found = _NAME.fullmatch(name)
+    found = ARCHIVE_NAME.fullmatch(name)
     return (found[1], int(found[2] or 1)) if found else (name, 0)
 
 
@@ -85,12 +93,7 @@ def add_archive(folder: Folder, content: bytes, when: datetime) -> str:
     Raises:
         StorageError: nothing was archived.
     """
-    return shelve(folder, f"history_{when:%Y-%m-%d_%H-%M-%S}.md", [content])
-
-
-def is_archive(name: str) -> bool:
-    """Return whether a file can be an archive by its name."""
-    return _NAME.fullmatch(name) is not None
+    return shelve(folder, f"history_{when:{_TIME}}.md", [content])
 
 
 def shelve(folder: Folder, wanted: str, pieces: Iterable[bytes]) -> str:

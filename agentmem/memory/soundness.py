@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from agentmem.durable import ARCHIVE_MODE
 from agentmem.entries import CUT_OFF, header_field
-from agentmem.memory.archives import is_archive
 from agentmem.memory.rewriting import SUMMARY_NOTE
 from agentmem.stamps import is_stamp
-from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
+from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, is_archive
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

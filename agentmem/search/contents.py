@@ -14,7 +14,7 @@ from agentmem.durable import read_at
 from agentmem.entries import parse, parse_pieces
 from agentmem.search.parts import Parts
 from agentmem.search.words import TRIGRAMS, WORDS, broken, carried
-from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE
+from agentmem.workspace import ARCHIVE_FOLDER, MEMORY_FILE, is_archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -111,7 +111,7 @@ def _files(folder: Folder) -> Iterator[tuple[Folder, str]]:
     if ARCHIVE_FOLDER in names:
         with folder.child(ARCHIVE_FOLDER) as shelf:
             for name in shelf.names():
-                if name.startswith("history_") and name.endswith(".md"):
+                if is_archive(name):
                     yield shelf, name
     if MEMORY_FILE in names:
         yield folder, MEMORY_FILE

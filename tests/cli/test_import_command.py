@@ -182,6 +182,10 @@ def test_equal_timestamps_of_another_program_are_told_apart(workspace: Path, tmp
             '{"id": "2026-04-20T18:33:15", "role": "User", "text": "a", "archive": "../../x"}',
             "line 1.archive: not an archive's name",
         ),
+        (
+            '{"id": "2026-04-20T18:33:15", "role": "User", "text": "a", "archive": "history_1.md"}',
+            "line 1.archive: not an archive's name",
+        ),
         ("", "no entry"),
     ],
 )

@@ -54,9 +54,7 @@ def turn(provider: Provider) -> Callable[..., str]:
 
 
 def ages(memory: Memory) -> list[int]:
-    return [
-        (NOW - made).days for made in map(retention.made, (each.name for each in memory.archives())) if made
-    ]
+    return [(NOW - each.made).days for each in memory.archives() if each.made]
 
 
 def test_nothing_goes_without_the_setting(memory: Memory, turn: Callable[..., str]) -> None:
