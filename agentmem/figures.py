@@ -12,7 +12,7 @@ def tokens(count: int) -> str:
     """Return a number of tokens: `812`, `12.4k`, `1.2M`."""
     if count < _THOUSAND:
         return str(count)
-    thousands = count / _THOUSAND
+    thousands = round(count / _THOUSAND, 1)
     return f"{thousands:.1f}k" if thousands < _THOUSAND else f"{thousands / _THOUSAND:.1f}M"
 
 
@@ -32,7 +32,7 @@ def size(count: int) -> str:
         return f"{count} B"
     amount = count / _THOUSAND
     for unit in ("kB", "MB"):
-        if amount < _THOUSAND:
+        if round(amount, 1) < _THOUSAND:
             return f"{amount:.1f} {unit}"
         amount /= _THOUSAND
     return f"{amount:.1f} GB"

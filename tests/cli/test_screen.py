@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentmem import figures
 from agentmem.memory import Memory
 from agentmem.repl.views import ago
 from tests.loopback import Answer, Gate
@@ -190,11 +189,3 @@ def test_colour_can_be_refused(ada: Memory, variable: str) -> None:
         assert terminal.wait_end() == 0
         assert b"\x1b[3" not in bytes(terminal.raw)
         assert variable == "NO_COLOR" or b"\x1b" not in bytes(terminal.raw)
-
-
-@pytest.mark.parametrize(
-    ("dollars", "said"),
-    [(0.0, "$0.0000"), (0.00002, "<$0.0001"), (0.0213, "$0.0213"), (0.99996, "$1.0000"), (12.3, "$12.30")],
-)
-def test_small_amounts_are_no_nothing(dollars: float, said: str) -> None:
-    assert figures.money(dollars) == said
