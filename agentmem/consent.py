@@ -70,20 +70,20 @@ class Terms:
         folder: its folder, as a person would write it.
         config: the user's config.toml, likewise.
         redacts: whether keys and passwords are replaced.
-        keeps: after how many days archives are deleted, or None for never.
+        keeps: how old archives get before they are deleted, such as `90d`, or "" for never.
     """
 
     agent: str
     folder: str
     config: str
     redacts: bool = True
-    keeps: int | None = None
+    keeps: str = ""
 
 
 def notice(terms: Terms) -> list[tuple[str, str]]:
     """Return the notice as rows of a word and what it means."""
     redacted = "keys and passwords that are recognised, before anything is stored; others can be missed"
-    deleted = "nothing by itself" if terms.keeps is None else f"archives after {terms.keeps} days"
+    deleted = f"archives older than {terms.keeps}" if terms.keeps else "nothing by itself"
     return [
         ("stored", f"what you say, replies, tool results and summaries, as plain text in {terms.folder}"),
         ("readable", "by your user account alone; nothing is encrypted"),

@@ -110,3 +110,12 @@ def parse_duration(value: object) -> timedelta:
     if not found:
         raise ValueError("a span such as 90d, 12h or 2w is wanted")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def format_duration(span: timedelta) -> str:
+    """Return a span of whole minutes as `parse_duration` reads it, in the largest unit that fits: `90d`, `12h`, `90m`."""
+    minutes = span // timedelta(minutes=1)
+    unit, size = next(
+        (unit, size) for unit, size in (("d", 24 * 60), ("h", 60), ("m", 1)) if minutes % size == 0
+    )
+    return f"{minutes // size}{unit}"

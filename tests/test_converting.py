@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentmem import settings
+from agentmem.converting import format_duration, parse_duration
 from agentmem.errors import UsageError
 
 
@@ -33,3 +34,10 @@ def test_a_value_is_taken_as_files_variables_and_flags_give_it(
     name: str, given: object, taken: object
 ) -> None:
     assert getattr(settings.load({name: given}), name) == taken
+
+
+@pytest.mark.parametrize(
+    ("span", "said"), [("90d", "90d"), ("2w", "14d"), ("36h", "36h"), ("90m", "90m"), ("60m", "1h")]
+)
+def test_a_span_is_said_in_the_largest_unit_that_says_it_all(span: str, said: str) -> None:
+    assert format_duration(parse_duration(span)) == said

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentmem import consent, settings
 from agentmem.cli import output
+from agentmem.converting import format_duration
 from agentmem.display import shell_path, visible_line
 from agentmem.errors import StorageError
 from agentmem.stamps import now
@@ -55,7 +56,7 @@ def _show(agent: str, folder: Path, resolved: settings.Settings) -> None:
             shell_path(folder),
             shell_path(settings.config_path()),
             redacts=resolved.redact,
-            keeps=keeps.days if keeps else None,
+            keeps=format_duration(keeps) if keeps else "",
         )
     )
     output.notice("this is the first chat in this workspace; what happens to what is said:")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentmem import retention, settings
 from agentmem.cli import output
+from agentmem.converting import format_duration
 from agentmem.errors import StorageError
 from agentmem.figures import counted
 from agentmem.memory import Memory
@@ -28,7 +29,7 @@ def purge(agent: str, folder: Path, resolved: Settings, *, quiet: bool) -> None:
         FolderLocked: another process keeps the folder.
     """
     keep = resolved.keep_archives
-    if keep is None or not resolved.memory or not folder.exists():
+    if not keep or not resolved.memory or not folder.exists():
         return
     memory = Memory.configured(folder, resolved)
     due = retention.due(memory.archives(), keep, now())
@@ -37,9 +38,11 @@ def purge(agent: str, folder: Path, resolved: Settings, *, quiet: bool) -> None:
     if retention.announced(folder, keep):
         memory.drop_archives(each.name for each in due)
         if not quiet:
-            output.notice(f"deleted {counted(len(due), 'archive')} older than {_days(keep)}: {_names(due)}")
+            output.notice(
+                f"deleted {counted(len(due), 'archive')} older than {format_duration(keep)}: {_names(due)}"
+            )
     elif not quiet:
-        output.notice(_warning(agent, due, resolved))
+        output.notice(_warning(agent, due, keep, resolved))
         # Where this cannot be written nothing can be deleted either.
         with suppress(OSError, StorageError):
             retention.announce(folder, keep)
@@ -48,24 +51,16 @@ def purge(agent: str, folder: Path, resolved: Settings, *, quiet: bool) -> None:
 def warn(agent: str, folder: Path, archives: list[Archive]) -> None:
     """Say which of an agent's archives the setting will delete."""
     resolved = settings.load(agent_folder=folder)
-    if resolved.keep_archives is not None:
-        due = retention.due(archives, resolved.keep_archives, now())
-        if due:
-            output.notice(_warning(agent, due, resolved))
-
-
-def _warning(agent: str, due: list[Archive], resolved: Settings) -> str:
     keep = resolved.keep_archives
+    if keep and (due := retention.due(archives, keep, now())):
+        output.notice(_warning(agent, due, keep, resolved))
+
+
+def _warning(agent: str, due: list[Archive], keep: timedelta, resolved: Settings) -> str:
     return (
-        f"the next chat with {agent} deletes {counted(len(due), 'archive')} older than {_days(keep) if keep else ''}, "
+        f"the next chat with {agent} deletes {counted(len(due), 'archive')} older than {format_duration(keep)}, "
         f"unless keep_archives ({resolved.sources['keep_archives']}) is changed before: {_names(due)}"
     )
-
-
-def _days(keep: timedelta) -> str:
-    """Return a span as settings have it."""
-    whole, rest = divmod(int(keep.total_seconds()), 86400)
-    return f"{whole}d" if not rest else f"{int(keep.total_seconds()) // 3600}h"
 
 
 def _names(due: list[Archive]) -> str:

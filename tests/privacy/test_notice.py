@@ -76,7 +76,7 @@ def test_the_notice_says_what_the_settings_make_of_it(provider: Provider, worksp
     provider.answers.append("hi")
     told = run(*CHAT, AGENTMEM_REDACT="false", AGENTMEM_KEEP_ARCHIVES="90d").err
     assert "redact = false" in told
-    assert "archives after 90 days" in told
+    assert "archives older than 90d" in told
 
 
 @pytest.mark.parametrize("answer", ["\r", "y\r", "YES\r"])

@@ -122,6 +122,8 @@ def test_no_memory_purges_nothing(memory: Memory, turn: Callable[..., str]) -> N
 
 def test_the_list_of_archives_is_a_preview(memory: Memory) -> None:
     assert "deletes 2 archives" in run("archives", "Ada", AGENTMEM_KEEP_ARCHIVES="90d").err
+    assert "deletes 3 archives older than 36h" in run("archives", "Ada", AGENTMEM_KEEP_ARCHIVES="36h").err
+    assert run("archives", "Ada", AGENTMEM_KEEP_ARCHIVES="0d").err == ""  # as in a chat: nothing goes
     assert run("archives", "Ada").err == ""
     assert ages(memory) == [200, 100, 10]
 
