@@ -11,22 +11,22 @@ import typer
 from agentmem.cli import options, output
 from agentmem.errors import UsageError
 from agentmem.exporting import orphans_beside, selected, write_file
-from agentmem.formats.registry import EXPORTS
+from agentmem.formats.registry import ENDINGS, EXPORTS
 
 
 def export(
     agent: options.AgentName,
     format_: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--format",
             "-f",
             metavar="|".join(EXPORTS),
-            help="What to write [default: markdown].",
+            help="What to write [default: by the ending of FILE, else markdown].",
             show_default=False,
             autocompletion=lambda incomplete: [each for each in EXPORTS if each.startswith(incomplete)],
         ),
-    ] = "markdown",
+    ] = None,
     target: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here, mode 0600 [default: stdout]."),
@@ -45,6 +45,8 @@ def export(
 ) -> None:
     """Write the memory of AGENT in another format."""
     output.end_quietly_on_closed_pipe()
+    ending = target.suffix.lower() if target else ""
+    format_ = format_ if format_ is not None else ENDINGS.get(ending, "markdown")
     options.check_word("--format", format_, EXPORTS)
     memory = options.existing_memory(agent, workspace)
     selection = options.selection(last=last, since=since, before=before, role=role, grep=grep)

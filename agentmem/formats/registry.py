@@ -18,7 +18,18 @@ from agentmem.formats.source import Node, Source
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["EXPORTS", "IMPORTS", "Exported", "Exporter", "Import", "Left", "Taken", "exported", "open_import"]
+__all__ = [
+    "ENDINGS",
+    "EXPORTS",
+    "IMPORTS",
+    "Exported",
+    "Exporter",
+    "Import",
+    "Left",
+    "Taken",
+    "exported",
+    "open_import",
+]
 
 Exporter = Callable[[Iterable[Exported], str], Iterator[str]]
 
@@ -31,6 +42,9 @@ EXPORTS: dict[str, Exporter] = {
     "text": text.write,
 }
 """The exporters by the name that `export --format` takes."""
+
+ENDINGS = {".md": "markdown", ".json": "json", ".jsonl": "jsonl", ".html": "html", ".txt": "text"}
+"""The exporter's name by the ending of the file it is to write."""
 
 Reader = Callable[[Iterable[Node], str, Source], Iterator[Result]]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentmem.formats.registry import ENDINGS
 from agentmem.memory import Memory
 from tests.program import run
 
@@ -178,6 +179,23 @@ def test_export_does_not_overwrite(memory: Memory, tmp_path: Path) -> None:
     assert target.read_text() == "mine"
     assert run("export", "Ada", "-f", "text", "-o", str(target), "--force").code == 0
     assert "teal" in target.read_text()
+
+
+@pytest.mark.parametrize(
+    ("ending", "options", "written"),
+    [
+        *((ending, [], name) for ending, name in ENDINGS.items()),
+        (".HTML", [], "html"),
+        (".notes", [], "markdown"),
+        (".html", ["-f", "jsonl"], "jsonl"),
+    ],
+)
+def test_the_files_ending_says_the_format_of_an_export_unless_f_does(
+    memory: Memory, tmp_path: Path, ending: str, options: list[str], written: str
+) -> None:
+    target = tmp_path / f"out{ending}"
+    assert run("export", "Ada", *options, "-o", str(target)).code == 0
+    assert target.read_text(encoding="utf-8") == run("export", "Ada", "-f", written).out
 
 
 def test_an_export_names_no_folder(memory: Memory, tmp_path: Path) -> None:
