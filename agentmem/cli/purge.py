@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentmem import retention, settings
 from agentmem.cli import output
 from agentmem.converting import format_duration
-from agentmem.errors import StorageError
+from agentmem.errors import ConfigurationError, StorageError
 from agentmem.figures import counted
 from agentmem.memory import Memory
 from agentmem.stamps import now
@@ -49,8 +49,11 @@ def purge(agent: str, folder: Path, resolved: Settings, *, quiet: bool) -> None:
 
 
 def warn(agent: str, folder: Path, archives: list[Archive]) -> None:
-    """Say which of an agent's archives the setting will delete."""
-    resolved = settings.load(agent_folder=folder)
+    """Say which of an agent's archives the setting will delete; a settings file that is broken deletes none."""
+    try:
+        resolved = settings.load(agent_folder=folder)
+    except ConfigurationError:
+        return  # said when the memory was opened, or by the next chat
     keep = resolved.keep_archives
     if keep and (due := retention.due(archives, keep, now())):
         output.notice(_warning(agent, due, keep, resolved))

@@ -128,6 +128,14 @@ def test_the_list_of_archives_is_a_preview(memory: Memory) -> None:
     assert ages(memory) == [200, 100, 10]
 
 
+def test_archives_are_listed_whatever_the_settings_file_says(memory: Memory) -> None:
+    (memory.folder / "agent.toml").write_text("thresold = 1\n")
+    ran = run("archives", "Ada")
+    assert ran.code == 0
+    assert memory.archives()[0].name in ran.out
+    assert ran.err.count("did you mean 'threshold'?") == 1
+
+
 @pytest.mark.parametrize("content", [b"", b"soon", b"-1", b"9" * 40])
 def test_a_damaged_record_means_it_was_not_announced(
     memory: Memory, turn: Callable[..., str], content: bytes
