@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from agentmem.compressor import ContextCompressor
@@ -33,5 +34,5 @@ def say_unapproved(settings: Settings, agent_name: str, notice: Callable[[str], 
     for file in settings.unapproved:
         notice(
             f"{file.path}: {' and '.join(file.values)} left out, since nobody has approved that file; "
-            f"`agentmem chat {agent_name}` on a terminal asks"
+            f"`agentmem chat {shlex.quote(agent_name)}` on a terminal asks"
         )

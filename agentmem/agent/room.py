@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -107,7 +108,7 @@ class Room:
 
     @property
     def _advice(self) -> str:
-        name = self._conversation.agent_name
+        name = shlex.quote(self._conversation.agent_name)
         return f"compression is off: run `agentmem compact {name}`, or leave out --no-compression"
 
     def _due(self, pending: Turn) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from agentmem.checkup.finding import Finding
@@ -24,7 +25,7 @@ def readable(memory: Memory) -> Iterator[Finding]:
         yield Finding(
             "no memory",
             memory.path,
-            f"it is missing, and there are archives; `agentmem archives {memory.folder.name} "
+            f"it is missing, and there are archives; `agentmem archives {shlex.quote(memory.folder.name)} "
             f"{archives[-1].name} --restore` brings the newest back",
         )
     for flaw in flaws(memory):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections import defaultdict
@@ -132,10 +133,11 @@ def _stranger(memory: Memory, path: Path) -> Iterator[Finding]:
 
 def _copy(memory: Memory, path: Path) -> str:
     missing = len(memory.unknown_in(path.read_bytes()))
+    command = shlex.join(["agentmem", "import", memory.folder.name, str(path)])
     if not missing:
         return "a copy that an editor or a synchroniser left; all its entries are in the memory or an archive"
     return (
         f"a copy that an editor or a synchroniser left, with {counted(missing, 'entry')} "
-        f"that {'is' if missing == 1 else 'are'} nowhere else; `agentmem import {memory.folder.name} {path}` "
+        f"that {'is' if missing == 1 else 'are'} nowhere else; `{command}` "
         "takes them in"
     )

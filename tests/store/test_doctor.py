@@ -223,3 +223,14 @@ def test_the_model_is_asked_only_when_that_is_wanted(
     assert status == 0
     assert found["model"]["ok"] is True
     assert len(provider.asked) == 1
+
+
+def test_the_commands_it_names_can_be_copied_whatever_the_agents_name(
+    memory: Memory, doctor: Callable[..., tuple[int, dict[str, Any]]]
+) -> None:
+    folder = memory.folder.rename(memory.folder.with_name("Grace Hopper"))
+    copy = (folder / "MEMORY.md").rename(folder / "MEMORY 2.md")
+    copy.write_bytes(make_entry("User", "2026-04-20T18:33:15", "only here").raw)
+    says = " ".join(each["says"] for each in doctor()[1]["findings"])
+    assert "`agentmem archives 'Grace Hopper' history_" in says
+    assert f"`agentmem import 'Grace Hopper' '{copy}'`" in says
