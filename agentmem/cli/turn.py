@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
 
 from agentmem.cli import approval, output
 from agentmem.display import Visible
+from agentmem.entries import storable
 from agentmem.errors import AgentMemError
 
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ def take(
     def on_result(call: ToolCall, result: str) -> None:
         tell(approval.outcome(call, result))
 
-    answer = agent.retry(on_piece, on_result) if retry else agent.run(task, on_piece, on_result)
+    with _saying_how_to_go_on(agent, task, tell):
+        answer = agent.retry(on_piece, on_result) if retry else agent.run(task, on_piece, on_result)
     agent.refresh()  # whoever saved an older copy meanwhile took this turn with it
     if json:
         output.write_json(_as_json(agent, answer))
@@ -81,6 +84,25 @@ def take(
         printer.check()
     else:
         output.write_text(f"{answer}\n")
+
+
+@contextmanager
+def _saying_how_to_go_on(agent: Agent, task: str, tell: Callable[[str], None]) -> Iterator[None]:
+    """Add to what ends a turn that its message need not be given again; `task` is "" for the last one."""
+    try:
+        yield
+    except (AgentMemError, KeyboardInterrupt) as end:
+        pending = agent.short_memory.reopen()
+        if pending and pending.entry and pending.content == (storable(task) or pending.content):
+            kept = (
+                f"the message is kept: `agentmem chat {shlex.quote(agent.agent_name)} --retry` sends it again"
+            )
+            if isinstance(end, AgentMemError):
+                end.args = (f"{end}; {kept}", *end.args[1:])
+            else:
+                with suppress(OSError):  # the terminal may be what is gone
+                    tell(kept)
+        raise
 
 
 def _ignore(_piece: Piece) -> None:

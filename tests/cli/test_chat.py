@@ -69,6 +69,8 @@ def test_nothing_to_say_is_a_usage_error_and_creates_nothing(provider: Provider,
     assert not provider.asked
 
 
+AGAIN = "the message is kept: `agentmem chat Ada --retry` sends it again"
+
 FAILURES: list[tuple[str, Scripted, int]] = [
     ("401", Refusal(401, "bad key"), 77),
     ("403", Refusal(403, "no access"), 77),
@@ -89,6 +91,7 @@ def test_a_failed_turn_says_one_line_and_keeps_the_message(
     assert ran.out == ""
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("agentmem: ")
+    assert ran.err.endswith(f"; {AGAIN}\n")
     assert said(workspace) == [("User", "are you there?", "")]
 
     provider.answers.append("now I am")
@@ -107,8 +110,18 @@ def test_a_refused_connection(provider: Provider, workspace: Path) -> None:
         ran = run("chat", "Ada", "hello", "-m", "gpt-4o", "-q", OPENAI_BASE_URL=url)
     assert ran.code == 69
     assert ran.err.count("\n") == 1
+    assert AGAIN in ran.err
     assert said(workspace) == [("User", "hello", "")]
     assert not provider.asked
+
+
+def test_a_message_that_was_not_kept_is_not_said_to_be(provider: Provider, workspace: Path) -> None:
+    provider.answers += [Refusal(429, "slow down"), Refusal(429, "slow down")]
+    assert AGAIN not in run("chat", "Ada", "hello", "-m", "gpt-4o", "--no-memory").err
+    assert AGAIN in run("chat", "Ada", "hello", "-m", "gpt-4o").err
+    too_large = run("chat", "Ada", "-m", "gpt-4o", "--context-length", "500", stdin="word " * 5000)
+    assert (too_large.code, AGAIN in too_large.err) == (65, False)
+    assert said(workspace) == [("User", "hello", "")]
 
 
 def test_a_stream_cut_half_way_keeps_what_came(provider: Provider, workspace: Path) -> None:
@@ -142,7 +155,7 @@ def test_a_hang_ends_at_the_timeout(provider: Provider, workspace: Path) -> None
 def test_ctrl_c_keeps_what_came(provider: Provider, workspace: Path) -> None:
     gate = Gate(2)
     provider.answers.append(Answer("one two three four", gate=gate))
-    words = [*COMMAND, "chat", "Ada", "count", "-m", "gpt-4o", "-q"]
+    words = [*COMMAND, "chat", "Ada", "count", "-m", "gpt-4o"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment()
     ) as child:
@@ -154,6 +167,7 @@ def test_ctrl_c_keeps_what_came(provider: Provider, workspace: Path) -> None:
         gate.open()
     assert child.returncode == 130
     assert b"Traceback" not in errors
+    assert errors.decode().endswith(f"agentmem: {AGAIN}\n")
     assert said(workspace)[1] == ("Ada", (shown + rest).decode().removesuffix("\n"), "interrupted")
 
 
