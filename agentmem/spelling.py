@@ -8,12 +8,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def nearest(typed: str, known: Iterable[str]) -> str:
-    """Return the known word that is most like the one typed, whatever the case, or ""."""
+def nearest(typed: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the known word that is most like the one typed, whatever the case, or "".
+
+    Args:
+        typed: what was typed.
+        known: the words it may be.
+        likeness: how much of both must be alike, 0 to 1.
+    """
     import difflib  # only a mistake needs it
 
     words = {word.casefold(): word for word in known}
-    near = difflib.get_close_matches(typed.casefold(), words, n=1)
+    near = difflib.get_close_matches(typed.casefold(), words, n=1, cutoff=likeness)
     return words[near[0]] if near else ""
 
 

@@ -100,8 +100,10 @@ class Link:
         """Talk to another model from now on; errors as `Agent.use_model`."""
         changed = replace(self.settings, model=name, context_length=None)
         model = models.open_model(changed)
+        # One that was needed before is made now, for what there is to be said of the new model's window.
+        context = self._made_for(model, changed) if self.opened else None
         self.close()
-        self.settings, self._model, self._given, self.opened = changed, model, False, None
+        self.settings, self._model, self._given, self.opened = changed, model, False, context
 
     def close(self) -> None:
         """Let go of the model's connections and weights; the next use opens them again."""
@@ -116,12 +118,14 @@ class Link:
     def context(self) -> Context:
         """The context, made on first use; errors as `model`."""
         if self.opened is None:
-            conversation, notice = self._conversation, self._notice
-            window = Window(conversation, self.model, self.settings, self._toolbox.schema_text, notice)
-            room = Room(window, conversation, self.settings, self._compressor, notice, self._after_fold)
-            recall = Recall(conversation, window, self._toolbox, self.settings.recall, notice)
-            self.opened = Context(window, room, recall)
+            self.opened = self._made_for(self.model, self.settings)
         return self.opened
+
+    def _made_for(self, model: Model, settings: Settings) -> Context:
+        conversation, notice = self._conversation, self._notice
+        window = Window(conversation, model, settings, self._toolbox.schema_text, notice)
+        room = Room(window, conversation, settings, self._compressor, notice, self._after_fold)
+        return Context(window, room, Recall(conversation, window, self._toolbox, settings.recall, notice))
 
     def _after_fold(self) -> None:
         self._persona.read_again()

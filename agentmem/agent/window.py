@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agentmem.agent.prompt import Prompt
 from agentmem.agent.tally import Tally
 from agentmem.errors import RequestTooLarge
+from agentmem.models import catalog
 from agentmem.models.catalog import FALLBACK_CONTEXT_LENGTH
 from agentmem.tokens import Estimator, Meter
 
@@ -61,22 +62,27 @@ class Window:
         known = settings.context_length or model.context_length()
         length = known or FALLBACK_CONTEXT_LENGTH
         self._guessed = not known
-        if not (conversation.preload.entries or conversation.turns):
-            self.tell_guess()
         self.prompt = Prompt(conversation, max(_LEAST_RESULT, length * TOKEN_BYTES // _RESULT_SHARE))
         estimator = Estimator(model.name)
         self.meter = Meter(estimator, length)
         self._tally = Tally(conversation.memory.folder if conversation.memory else None, estimator)
         self._measured = (0, 0)
         self.measure()
+        is_new = not (conversation.preload.entries or conversation.turns)
+        if self._guessed and self.meter.reaches(settings.threshold * length):
+            self.tell_guess(", which the conversation fills already")
+        elif is_new:
+            self.tell_guess()
 
-    def tell_guess(self) -> None:
+    def tell_guess(self, so_far: str = "") -> None:
         """Say that nobody knows how long the window is; once, for a new agent or when it begins to matter."""
         if self._guessed:
             self._guessed = False
+            near = catalog.similar(self.model.name)
             self._notice(
-                f"the context length of {self.model.name} is unknown; taking {FALLBACK_CONTEXT_LENGTH} tokens (set "
-                "it with --context-length or context_length in agent.toml)"
+                f"the context length of {self.model.name} is unknown; taking {FALLBACK_CONTEXT_LENGTH} tokens"
+                f"{so_far} (set it with --context-length N or context_length in agent.toml)"
+                + (f"; did you mean {near!r}?" if near else "")
             )
 
     def take_schema(self, schema_text: str) -> None:

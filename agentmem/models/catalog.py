@@ -13,6 +13,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentmem import spelling
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -25,6 +27,9 @@ _PATIENCE = 3.0
 
 FALLBACK_CONTEXT_LENGTH = 8192
 """What is assumed of a model of which nothing is known."""
+
+_LIKENESS = 0.8
+"""Of two names of models; many that have nothing to do with each other share more than half."""
 
 _LENGTH_KEYS = ("context_length", "max_model_len", "context_window", "max_context_length", "n_ctx")
 
@@ -88,6 +93,14 @@ def chat_models() -> list[str]:
     except ValueError:
         return []
     return sorted(name for name, row in table.items() if row.get("mode") == "chat" and name != "sample_spec")
+
+
+def similar(model: str) -> str:
+    """Return the known name that a model's unknown one was probably meant to be, or ""."""
+    prefix, slash, name = model.rpartition("/")
+    known = {each.rpartition("/")[2] for each in chat_models()}
+    near = "" if name in known else spelling.nearest(name, known, _LIKENESS)
+    return f"{prefix}{slash}{near}" if near else ""
 
 
 def provider_of(model: str) -> str:

@@ -132,6 +132,28 @@ class TestAnUnknownContextLength:
         assert [line for line in told[1:] if line.startswith("compacted: ")]
         assert not [line for line in told[1:] if "is unknown" in line]
 
+    def test_is_said_when_the_model_is_switched_and_not_only_by_the_next_message(
+        self, provider: Provider, opened: Opener, told: list[str]
+    ) -> None:
+        agent = opened(talk(1, 70).turns, context_length=None)
+        assert agent.meter.context_length > 8192
+        agent.use_model("gpt-4oo")
+        (notice,) = told
+        assert notice.startswith(
+            "the context length of gpt-4oo is unknown; taking 8192 tokens, which the conv"
+        )
+        assert notice.endswith("; did you mean 'gpt-4o'?")
+        assert provider.asked == []
+
+    def test_is_not_said_at_a_switch_of_what_fits(
+        self, provider: Provider, opened: Opener, told: list[str]
+    ) -> None:
+        agent = opened(talk(1, 4).turns, context_length=None)
+        assert agent.meter.tokens
+        agent.use_model("gpt-4oo")
+        assert agent.meter.context_length == 8192
+        assert (told, provider.asked) == ([], [])
+
     def test_is_said_where_nothing_may_be_compacted(
         self, provider: Provider, opened: Opener, told: list[str]
     ) -> None:

@@ -102,3 +102,18 @@ def test_the_table_is_read_without_litellm(workspace: object) -> None:
     code += "catalog.providers(); print('litellm' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("gpt-4oo", "gpt-4o"),
+        ("openai/gpt-4oo", "openai/gpt-4o"),
+        ("claude-sonet-4-6", "claude-sonnet-4-6"),
+        ("gpt-4o", ""),
+        ("openai/mystery", ""),
+        ("my-finetune", ""),
+    ],
+)
+def test_a_name_like_a_known_one_is_told_from_a_name_of_ones_own(typed: str, meant: str) -> None:
+    assert catalog.similar(typed) == meant
