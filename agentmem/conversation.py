@@ -14,7 +14,7 @@ from agentmem.stamps import format_stamp, now
 from agentmem.turns import INTERRUPTED, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -228,6 +228,23 @@ class Conversation:
         with self._lock:
             self._written = [entry for entry in self._written if entry not in self._missing]
             self._missing = ()
+
+    def set_aside(self, entries: Collection[Entry]) -> None:
+        """Leave entries out of the context although MEMORY.md has them, until `reload`."""
+        stamps = {entry.stamp for entry in entries}
+        with self._lock:
+            kept = tuple(entry for entry in self._preload.entries if entry.stamp not in stamps)
+            self._preload = Document(self._preload.header, kept)
+            self._turns = [turn for turn in self._turns if turn.entry is None or turn.timestamp not in stamps]
+            self.generation += 1
+
+    def reload(self) -> None:
+        """Read MEMORY.md afresh, whole; errors as `refresh`."""
+        with self._lock:
+            if self._memory:
+                self._preload, self._cursor = self._memory.load()
+                self._turns = []
+                self.generation += 1
 
     def _watch_only(self, document: Document) -> None:
         """Stop watching over entries that were moved to an archive; retention may delete those."""

@@ -102,22 +102,28 @@ def run_repl(
 
 def _turn(chat: Chat, prompt: Prompt | LinePrompt) -> None:
     """Ask for one message and do what it says."""
-    from agentmem.repl import actions, commands
+    from agentmem.repl import commands, exchange
 
     text = prompt.ask()
+    replaced, chat.replaced = chat.replaced, []
     if not text.strip():
         return
+    if "\n" not in text.strip() and text.strip().startswith("/"):
+        text = text.strip()
     slash = text.startswith("/") and not text.startswith("//")
-    replaced, chat.replaced = chat.replaced, []
     try:
         if slash:
             chat.remember(text)
             commands.run(chat, text)
+        elif text.strip() in {"exit", "quit"}:
+            raise commands.Leave
         else:
-            if replaced:
-                actions.take_back(chat, replaced)
             chat.remember(text)
-            chat.say(text[1:] if text.startswith("//") else text)
+            said = text[1:] if text.startswith("//") else text
+            if replaced:
+                exchange.resend(chat, said, replaced)
+            else:
+                exchange.say(chat, said)
     except AgentMemError as error:
         if chat.opening.agent is None:
             raise

@@ -14,32 +14,18 @@ from agentmem.entries import parse
 from agentmem.errors import AgentMemError, NotFound, UsageError
 from agentmem.figures import counted
 from agentmem.repl import views
-from agentmem.roles import is_user
-from agentmem.selection import Selection, any_of
+from agentmem.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agentmem.entries import Entry
-    from agentmem.memory import Memory
     from agentmem.repl.chat import Chat
 
 _SHOWN = 10
 """Entries that /show prints, and hits that /search does, when no number is given."""
 _ID = re.compile(r"#\d+|\d{4}-\d\d-\d\d(?:T[\d:.+-]*)?")
 _FORMATS = {".md": "markdown", ".json": "json", ".jsonl": "jsonl", ".html": "html", ".txt": "text"}
-
-
-def memory_of(chat: Chat) -> Memory:
-    """Return the agent's memory.
-
-    Raises:
-        UsageError: nothing of this session is kept.
-    """
-    memory = chat.agent.short_memory.memory
-    if memory is None:
-        raise UsageError("nothing of this session is kept, so there is no memory to look into")
-    return memory
 
 
 # Looking
@@ -55,9 +41,9 @@ def tokens(chat: Chat, _argument: str) -> None:
 
 def show(chat: Chat, argument: str) -> None:
     """Print the last entries."""
-    if argument and not argument.isdecimal():
-        raise UsageError(f"/show takes a number of entries, not {argument!r}")
-    entries, before = memory_of(chat).tail(int(argument or _SHOWN))
+    if argument and not (argument.isdecimal() and int(argument)):
+        raise UsageError(f"/show takes a number of entries, 1 or more, not {argument!r}")
+    entries, before = chat.memory.tail(int(argument or _SHOWN))
     if not entries:
         chat.say_line("nothing remembered yet")
     _print_entries(chat, entries, before + 1)
@@ -72,7 +58,7 @@ def _print_entries(chat: Chat, entries: Iterable[Entry], first: int) -> None:
 
 def archives(chat: Chat, argument: str) -> None:
     """List the archives, or print one."""
-    memory = memory_of(chat)
+    memory = chat.memory
     if argument:
         _, content = memory.read_archive(argument)
         _print_entries(chat, parse(content).entries, 1)
@@ -97,7 +83,7 @@ def search(chat: Chat, argument: str) -> None:
         raise UsageError('say what to look for: words, "a phrase", or a prefix*')
     from agentmem.search import Search, parse_query
 
-    hits = Search(memory_of(chat).folder).find(argument, limit=_SHOWN)
+    hits = Search(chat.memory.folder).find(argument, limit=_SHOWN)
     if not hits:
         chat.say_line("nothing found")
     for number, hit in enumerate(hits):
@@ -117,7 +103,7 @@ def forget(chat: Chat, argument: str) -> None:
     """Remove entries for good, after asking."""
     if not argument:
         raise UsageError("say what to forget: #N as /show numbers it, an id, or words of the text")
-    memory = memory_of(chat)
+    memory = chat.memory
     wanted = (
         forgetting.Wanted(entries=(argument,))
         if _ID.fullmatch(argument)
@@ -152,66 +138,6 @@ def _summaries_to_drop(chat: Chat, plan: forgetting.Plan) -> Sequence[tuple[str,
     if answer and "keep".startswith(answer):
         return ()
     return plan.summaries if answer and "drop".startswith(answer) else None
-
-
-def undo(chat: Chat, argument: str) -> None:
-    """Take the last exchange back, or the last compaction."""
-    if argument not in {"", "compaction"}:
-        raise UsageError(
-            f"/undo takes back the last exchange, /undo compaction the last compaction; not {argument!r}"
-        )
-    if argument or chat.just_compacted:
-        archive = memory_of(chat).undo()
-        chat.just_compacted = False
-        chat.reload()
-        chat.say_line(f"the memory is again as in archive/{archive}, followed by what came after")
-        return
-    gone = take_back(chat, last_exchange(chat))
-    chat.say_line(f"took back {counted(len(gone), 'entry', 'entries')}: {views.brief(gone[0].text, 50)}")
-    among = any_of(gone)
-    for each in memory_of(chat).archives()[-1:]:
-        if any(map(among, memory_of(chat).walk(each.name))):
-            chat.say_line(f"archive/{each.name} still has it; /forget removes it from there too")
-
-
-def retry(chat: Chat, _argument: str) -> None:
-    """Send the last message again: the one without a reply, or for another reply."""
-    memory_of(chat)
-    exchange = last_exchange(chat)
-    if len(exchange) > 1:
-        take_back(chat, exchange[1:])
-    chat.retry()
-
-
-def edit(chat: Chat, _argument: str) -> None:
-    """Put the last message on the line again; sending it replaces the exchange."""
-    exchange = last_exchange(chat)
-    chat.draft = exchange[0].text
-    chat.replaced = exchange
-    chat.say_line("change it and send it: it will replace the last exchange; Ctrl-C leaves all as it is")
-
-
-def last_exchange(chat: Chat) -> list[Entry]:
-    """Return the last message of the user and what followed it.
-
-    Raises:
-        NotFound: there is none.
-    """
-    memory_of(chat)
-    record = chat.agent.short_memory.record
-    start = max((at for at, turn in enumerate(record) if is_user(turn.role)), default=None)
-    entries = [] if start is None else [turn.entry for turn in record[start:] if turn.entry]
-    if not entries:
-        raise NotFound("nothing was said yet")
-    return entries
-
-
-def take_back(chat: Chat, entries: list[Entry]) -> list[Entry]:
-    """Remove entries from the memory and the context."""
-    among = any_of(entries)
-    memory_of(chat).forget(lambda file, entry: file == "MEMORY.md" and among(entry))
-    chat.reload()
-    return entries
 
 
 # The session
@@ -262,7 +188,7 @@ def export(chat: Chat, argument: str) -> None:
     from agentmem.exporting import selected, write_file
     from agentmem.formats.registry import EXPORTS
 
-    memory = memory_of(chat)
+    memory = chat.memory
     entries = selected(memory, Selection(), archives=True)
     try:
         write_file(path, EXPORTS[_FORMATS[path.suffix]](entries, chat.name))
@@ -287,7 +213,10 @@ def copy(chat: Chat, argument: str) -> None:
     if not text:
         raise NotFound("there is no reply to copy yet")
     if argument:
-        blocks = re.findall(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```", text, re.DOTALL | re.MULTILINE)
+        from markdown_it import MarkdownIt
+
+        kinds = {"fence", "code_block"}
+        blocks = [token.content for token in MarkdownIt().parse(text) if token.type in kinds]
         if not blocks:
             raise NotFound("the last reply has no block of code")
         text = blocks[-1]

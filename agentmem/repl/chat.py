@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from agentmem.display import visible
-from agentmem.errors import AgentMemError
+from agentmem.errors import AgentMemError, UsageError
 from agentmem.figures import BYTES_PER_TOKEN
 from agentmem.repl import views
 from agentmem.repl.bar import Fragment, Gauge, bar, cells
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from agentmem.agent import Agent
     from agentmem.entries import Entry
+    from agentmem.memory import Memory
     from agentmem.models.base import Piece, ToolCall
     from agentmem.repl.region import Line
 
@@ -97,6 +98,7 @@ class Chat(Surface):
         self._greeted = quiet
         self._gauge = Gauge(name, activity="loading")
         self._streamed = 0  # bytes of the reply that is arriving
+        self._came = False  # whether anything has come of the last one
 
     # The agent
 
@@ -108,6 +110,19 @@ class Chat(Surface):
             AgentMemError: it could not be opened.
         """
         return self.opening.wait()
+
+    @property
+    def memory(self) -> Memory:
+        """The agent's memory.
+
+        Raises:
+            UsageError: nothing of this session is kept.
+            AgentMemError: the agent could not be opened.
+        """
+        memory = self.agent.short_memory.memory
+        if memory is None:
+            raise UsageError("nothing of this session is kept, so there is no memory to look into")
+        return memory
 
     def _opened(self) -> None:
         if agent := self.opening.agent:
@@ -210,13 +225,13 @@ class Chat(Surface):
 
     # Turns
 
-    def say(self, text: str) -> None:
-        """Send a message and show the reply as it arrives."""
-        self._turn(lambda agent: agent.run(text, self._take, self._took), text)
+    def say(self, text: str) -> bool:
+        """Send a message and show the reply as it arrives; returns False after an error."""
+        return self._turn(lambda agent: agent.run(text, self._take, self._took), text)
 
-    def retry(self) -> None:
-        """Send the last message without a reply again."""
-        self._turn(lambda agent: agent.retry(self._take, self._took), "")
+    def retry(self) -> bool:
+        """Send the last message without a reply again; returns False after an error."""
+        return self._turn(lambda agent: agent.retry(self._take, self._took), "")
 
     def compact(self, focus: str) -> None:
         """Compact now, with the progress in the bar's place."""
@@ -236,9 +251,9 @@ class Chat(Surface):
             self.just_compacted = True
             self.show(views.compaction_rows(report))
 
-    def _turn(self, run: Callable[[Agent], object], text: str) -> None:
+    def _turn(self, run: Callable[[Agent], object], text: str) -> bool:
         ending: BaseException | None = None
-        self.just_compacted = False
+        self.just_compacted = self._came = False
         self.thoughts = ""
         with self._showing():
             try:
@@ -256,9 +271,10 @@ class Chat(Surface):
         if self.opening.agent:
             self.measure()
         if isinstance(ending, KeyboardInterrupt):
-            self.say_line("(interrupted; what came is kept)")
+            self.say_line("(interrupted; what came is kept)" if self._came else "(interrupted)")
         elif ending:
             self.complain(ending)
+        return not isinstance(ending, AgentMemError)
 
     @contextmanager
     def _showing(self) -> Iterator[None]:
@@ -299,6 +315,7 @@ class Chat(Surface):
         if isinstance(piece, TextDelta):
             if not self._streamed or self._gauge.activity:
                 self.measure()
+            self._came = True
             self._streamed += len(piece.text.encode("utf-8", "replace"))
             self.reply.text(piece.text)
         elif isinstance(piece, ReasoningDelta):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentmem import spelling
 from agentmem.errors import UsageError
-from agentmem.repl import actions, views
+from agentmem.repl import actions, exchange, views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,7 +58,7 @@ def run(chat: Chat, line: str) -> None:
         AgentMemError: it cannot be done; an unknown command is a usage error.
     """
     name, _, argument = line[1:].strip().partition(" ")
-    command = TABLE.get(name)
+    command = TABLE.get("exit" if name == "quit" else name)
     if command is None:
         near = spelling.nearest(name, TABLE)
         hint = f"did you mean /{near}?" if near else "/help lists the commands"
@@ -111,16 +111,16 @@ TABLE = {
             "undo",
             "[compaction]",
             "take back the last exchange, or the last compaction",
-            actions.undo,
+            exchange.undo,
             _compaction,
         ),
-        Command("retry", "", "send the last message again, for a reply or another one", actions.retry),
-        Command("edit", "", "change the last message and send it again", actions.edit),
+        Command("retry", "", "send the last message again, for a reply or another one", exchange.retry),
+        Command("edit", "", "change the last message and send it again", exchange.edit),
         Command("model", "[NAME]", "show the model, or talk to another", actions.model, actions.model_names),
         Command("system", "[TEXT|@FILE]", "show the system prompt, or replace it for now", actions.system),
         Command("export", "FILE", "write memory and archives to a file", actions.export, actions.files),
         Command("copy", "[code]", "copy the last reply, or its last block of code", actions.copy, _code),
         Command("multiline", "", "swap what Enter and Alt-Enter do", actions.multiline),
-        Command("exit", "", "leave", _leave),
+        Command("exit", "", "leave, as `exit`, `quit` and Ctrl-D do", _leave),
     )
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, get_common_complete_suffix
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.renderer import CPR_Support
@@ -184,14 +185,15 @@ class Prompt:
 
     def _bindings(self) -> KeyBindings:
         keys = KeyBindings()
-        keys.add("enter")(lambda event: self._enter(event, sends=not self._chat.multiline))
-        keys.add("escape", "enter")(lambda event: self._enter(event, sends=self._chat.multiline))
-        keys.add("c-j")(lambda event: self._enter(event, sends=False))
-        keys.add("tab")(_complete)
-        keys.add("c-c")(self._clear)
-        keys.add("c-t")(self._show_thoughts)
+        add = partial(keys.add, filter=~is_searching)  # in a search they end it
+        add("enter")(lambda event: self._enter(event, sends=not self._chat.multiline))
+        add("escape", "enter")(lambda event: self._enter(event, sends=self._chat.multiline))
+        add("c-j")(lambda event: self._enter(event, sends=False))
+        add("tab")(_complete)
+        add("c-c")(self._clear)
+        add("c-t")(self._show_thoughts)
         # The key's own meaning sends what comes back, and so also what someone left the editor to call off.
-        keys.add("c-x", "c-e")(lambda event: event.current_buffer.open_in_editor())
+        add("c-x", "c-e")(lambda event: event.current_buffer.open_in_editor())
         return keys
 
     def _enter(self, event: KeyPressEvent, *, sends: bool) -> None:

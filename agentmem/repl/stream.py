@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agentmem.display import Visible, visible
 from agentmem.repl.region import HIDE_CURSOR, SHOW_CURSOR, Region
+from agentmem.repl.rows import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -171,6 +172,12 @@ class LiveReply:
             self._region.erase()
             self._write(SHOW_CURSOR)
 
+    def draw_now(self) -> None:
+        """Draw at once what has been taken."""
+        with self._drawing:
+            if not self._pauses and not self._failed:
+                self._frame(0)
+
     def resume(self) -> None:
         """Draw again."""
         self._pauses -= 1
@@ -249,7 +256,8 @@ class LiveReply:
                 self._reply(size).feed(self._visible.feed(piece))
             else:
                 rows += self._end_reply(size)
-                rows += [(("2", row),) for row in _wrapped(visible(piece), size[0])]
+                for line in visible(piece).split("\n"):
+                    rows += wrapped((("2", line),), size[0])
         if self._flow:
             self._flow.width = size[0]
             rows += self._flow.take()

@@ -66,7 +66,8 @@ class Surface:
         """Print rows, to the screen or elsewhere; those that are too wide go on below."""
         out, width = where or self.screen, max(12, self.width)
         for line in lines:
-            for row in rows.wrapped(line, width):
+            shown = line if self.unicode else tuple((style, rows.in_ascii(text)) for style, text in line)
+            for row in rows.wrapped(shown, width):
                 text = styled(self.in_its_colours(row)) if self.redraw else plain(row)
                 out.write(f"{text}\n")
         out.flush()
@@ -90,6 +91,8 @@ class Surface:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Let a question have the terminal; what was typed before it is no answer."""
+        if isinstance(self.reply, LiveReply):
+            self.reply.draw_now()  # what the question is about may have been said just now
         self.pause()
         held = self.keyboard.release(forget=True)
         try:
@@ -101,8 +104,7 @@ class Surface:
 
     def say_line(self, text: str, style: str = views.DIM) -> None:
         """Print one line of ours."""
-        line = visible_line(text)
-        self.show([((style, line if self.unicode else rows.in_ascii(line)),)], self.notices)
+        self.show([((style, visible_line(text)),)], self.notices)
 
     def notice(self, message: str) -> None:
         """Tell the person something, wherever the cursor is; may come from any thread."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from agentmem.search import Hit, Query
     from agentmem.tokens import Meter
 
+_BESIDE = 18
+"""Cells that a text needs to stand beside its name."""
 _EXCERPT = 400
 """Characters shown of a hit."""
 
@@ -91,6 +93,10 @@ def pairs(rows: Iterable[tuple[str, str]], width: int) -> list[Line]:
     known = list(rows)
     widest = max((len(name) for name, _ in known), default=0)
     found: list[Line] = []
+    if width - widest < _BESIDE:
+        for name, text in known:
+            found += [((DIM, name),), *((("", "  "), *part) for part in wrapped((("", text),), width - 2))]
+        return found
     for name, text in known:
         beside = wrapped((("", text),), max(12, width - widest - 2))
         found += [

@@ -8,7 +8,8 @@ import pytest
 
 from agentmem import memory as memories
 from agentmem.repl.commands import TABLE
-from tests.loopback import Answer, Gate
+from tests.loopback import Answer, Gate, Refusal
+from tests.repl.states import talked_before
 from tests.terminal import flowing
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     Chat = Callable[..., Terminal]
     Memory = Callable[[], str]
+
+
+SIGN = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 
 
 def say(terminal: Terminal, text: str, shows: str) -> None:
@@ -121,9 +125,74 @@ def test_retry_asks_for_another_reply(chat: Chat, provider: Provider, memory: Me
     terminal = chat()
     say(terminal, "question", "bad reply")
     say(terminal, "/retry", "good reply")
+    terminal.wait_until(lambda: "bad reply" not in memory())
     assert memory().count("question") == 1
-    assert "bad reply" not in memory()
     assert "bad reply" not in provider.asked[-1].text
+
+
+def test_a_reply_stays_until_another_has_come(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["precious reply", Refusal(500, "boom"), Answer("never", gate=Gate()), "new reply"]
+    terminal = chat()
+    say(terminal, "question", "precious reply")
+    before = memory()
+    say(terminal, "/retry", "the reply that was there stays")
+    terminal.send("/retry\r")
+    provider.wait_for(3)
+    terminal.send("\x03")
+    terminal.wait_until(lambda: flowing(terminal.transcript()).count("that was there stays") == 2)
+    assert memory() == before
+    say(terminal, "and now?", "new reply")
+    assert "precious reply" in provider.asked[-1].text
+
+
+def test_an_exchange_stays_until_its_edited_message_is_answered(
+    chat: Chat, provider: Provider, memory: Memory
+) -> None:
+    provider.answers += ["precious reply", Refusal(401, "bad key"), "better reply"]
+    terminal = chat()
+    say(terminal, "first question", "precious reply")
+    before = memory()
+    say(terminal, "/edit", "it will replace")
+    say(terminal, "\x17words", "nothing was replaced")
+    terminal.wait_for(f"{SIGN} first words")
+    assert memory() == before
+    say(terminal, "", "better reply")
+    terminal.wait_until(lambda: "precious reply" not in memory())
+    assert memory().count("### User") == 1
+    assert "first question" not in provider.asked[-1].text
+
+
+def test_an_empty_line_calls_an_edit_off(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += ["reply one", "reply two"]
+    terminal = chat()
+    say(terminal, "first", "reply one")
+    say(terminal, "/edit", "it will replace")
+    say(terminal, "\x15", "")
+    say(terminal, "second", "reply two")
+    assert "reply one" in memory()
+
+
+def test_after_an_error_it_says_how_to_send_again(chat: Chat, provider: Provider, memory: Memory) -> None:
+    provider.answers += [Refusal(429, "slow down"), "here I am"]
+    terminal = chat()
+    say(terminal, "are you there?", "/retry sends it again")
+    say(terminal, "/retry", "here I am")
+    assert memory().count("are you there?") == 1
+
+
+@pytest.mark.parametrize("typed", ["exit", "quit", "/quit", "  /exit"])
+def test_the_usual_words_leave_too(chat: Chat, typed: str) -> None:
+    terminal = chat()
+    terminal.send(f"{typed}\r")
+    assert terminal.wait_end() == 0
+
+
+def test_what_a_compaction_took_is_pointed_to(chat: Chat, provider: Provider, workspace: Path) -> None:
+    talked_before(workspace / "agents" / "Ada")
+    provider.answers.append("a cat named Tom")
+    terminal = chat("--context-length", "3000")
+    say(terminal, "/compact", "details kept")
+    say(terminal, "/edit", "/undo compaction takes back")
 
 
 def test_retry_after_an_interruption(chat: Chat, provider: Provider, memory: Memory) -> None:
@@ -142,10 +211,9 @@ def test_edit_changes_the_last_message(chat: Chat, provider: Provider, memory: M
     terminal = chat()
     say(terminal, "colour of teh sky", "reply one")
     say(terminal, "/edit", "it will replace")
-    terminal.wait_for("\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} colour of teh sky")
+    terminal.wait_for(f"{SIGN} colour of teh sky")
     say(terminal, "\x17\x17the sea", "reply two")
-    assert "### User" in memory()
-    assert memory().count("### User") == 1
+    terminal.wait_until(lambda: memory().count("### User") == 1)
     assert "colour of the sea" in memory()
     assert "reply one" not in memory()
 
@@ -251,13 +319,14 @@ def test_export_refuses_to_overwrite(chat: Chat, provider: Provider, tmp_path: P
 
 
 def test_copy_goes_through_the_terminal(chat: Chat, provider: Provider) -> None:
-    provider.answers.append("Run:\n\n```sh\nls -l\n```\n\ndone")
+    reply = "Run:\n\n```sh\nls -l\n```\n\n1. or\n\n    ~~~sh\n    ls\n    ~~~\n\ndone"
+    provider.answers.append(reply)
     terminal = chat(environment={"DISPLAY": None, "WAYLAND_DISPLAY": None})
     say(terminal, "how?", "done")
     say(terminal, "/copy", "with the terminal")
-    assert base64.b64encode(b"Run:\n\n```sh\nls -l\n```\n\ndone") in bytes(terminal.raw)
-    say(terminal, "/copy code", "copied 6 characters")
-    assert b"\x1b]52;c;" + base64.b64encode(b"ls -l\n") in bytes(terminal.raw)
+    assert base64.b64encode(reply.encode()) in bytes(terminal.raw)
+    say(terminal, "/copy code", "copied 3 characters")
+    assert b"\x1b]52;c;" + base64.b64encode(b"ls\n") in bytes(terminal.raw)
 
 
 def test_multiline_swaps_enter(chat: Chat, provider: Provider) -> None:

@@ -290,3 +290,57 @@ def test_plain_has_no_bar_no_colour_and_no_markdown(chat: Chat, provider: Provid
     assert {cell.fg for row in terminal.screen.buffer.values() for cell in row.values()} == {"default"}
     terminal.send("\x04")
     assert terminal.wait_end() == 0
+
+
+@pytest.mark.parametrize("end", ["\r", "\x1b"], ids=["Enter", "Esc"])
+def test_a_search_ends_with_what_it_found(chat: Chat, provider: Provider, end: str) -> None:
+    provider.answers += ["one", "two", "three"]
+    terminal = chat()
+    for typed, reply in (("alpha question", "one"), ("beta question", "two")):
+        terminal.send(f"{typed}\r")
+        terminal.wait_for(reply)
+        terminal.wait_prompt()
+    terminal.send("\x12alp")
+    terminal.wait_for(f"{SIGN}alpha question")
+    terminal.send(end)
+    terminal.wait_gone("backward")
+    terminal.send("\r")
+    terminal.wait_for("three")
+    assert asked(provider) == "alpha question"
+
+
+def test_ctrl_c_calls_a_search_off(chat: Chat) -> None:
+    terminal = chat()
+    terminal.send("\x12alp")
+    terminal.wait_for("backward")
+    terminal.send("\x03")
+    terminal.wait_gone("backward")
+    terminal.send("\x04")
+    assert terminal.wait_end() == 0
+
+
+def test_what_a_question_is_about_is_said_before_it(chat: Chat, provider: Provider, workspace: Path) -> None:
+    provider.answers += ["noted", "here"]
+    terminal = chat()
+    path = workspace / "agents" / "Ada" / "MEMORY.md"
+    older = path.read_bytes()
+    terminal.send("new thing\r")
+    terminal.wait_for("noted")
+    terminal.wait_prompt()
+    path.write_bytes(older)
+    terminal.send("next\r")
+    terminal.wait_for("put them back?")
+    assert "no longer in" in flowing(terminal.transcript())
+    terminal.send("y\r")
+    terminal.wait_for("here")
+    terminal.wait_prompt()
+    assert "new thing" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("columns", [20, 30])
+def test_help_fits_a_narrow_terminal(open_chat: Chat, columns: int) -> None:
+    terminal = open_chat(columns=columns, rows=12)
+    terminal.send("/help\r")
+    terminal.wait_said("Ctrl-D")
+    terminal.wait_said("commands and keys")
+    assert "summarise the memory now, keeping FOCUS above all" in flowing(terminal.transcript())
