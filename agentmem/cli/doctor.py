@@ -74,8 +74,6 @@ def doctor(
                 *([visible_line(f"model: {answer['says']}")] if answer else []),
             ]
         )
-    for name, near in settings.misspelt().items():
-        output.notice(f"{name} is no setting{f'; did you mean {near}?' if near else ''}")
     left = sum(case.finding.grave and not case.fixed for case in cases) + bool(answer and not answer["ok"])
     output.notice(_verdict(names, cases, left))
     if left:

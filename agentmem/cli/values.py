@@ -47,6 +47,16 @@ class PlainCommand(TyperCommand):
             args = args[:-1] if waiting and not waiting[0].is_flag else args
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a variable that was meant to set something and does not is said first."""
+        from agentmem import settings  # --help needs none of this
+        from agentmem.cli import output
+
+        if not ctx.params.get("quiet"):
+            for name, near in settings.misspelt().items():
+                output.notice(f"{name} is no setting{f'; did you mean {near}?' if near else ''}")
+        return super().invoke(ctx)
+
 
 class _Conversion:
     """Takes the place of typer's own conversion of one parameter."""

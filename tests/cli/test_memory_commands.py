@@ -299,7 +299,10 @@ def test_options_that_would_be_ignored_are_refused(memory: Memory, words: str) -
         ("chat Ada hello", "none", "AGENTMEM_LOCK=nonne"),
         ("chat Ada hello --max-loops atuo", "auto", ""),
         ("chat Ada hello -m gpt4o", "gpt-4o", ""),
-        ("doctor Ada", "AGENTMEM_MODEL", "AGENTMEM_MODLE=local"),
+        *(
+            (words, "AGENTMEM_MODEL", "AGENTMEM_MODLE=local")
+            for words in ("doctor Ada", "chat Ada hello -m gpt4o", "show Ada", "compact Ada --undo")
+        ),
     ],
 )
 def test_the_nearest_word_is_suggested(
@@ -312,7 +315,8 @@ def test_the_nearest_word_is_suggested(
     assert f"did you mean {meant!r}?" in said or f"did you mean {meant}?" in said
 
 
-def test_quiet_says_nothing_but_errors(memory: Memory) -> None:
+def test_quiet_says_nothing_but_errors(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTMEM_MODLE", "local")
     for words in (
         "compact Ada -q --summary short --keep-tokens 0",
         "compact Ada -q --undo",
