@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentmem.memory import Memory
+from agentmem.settings import workspace_root
 from tests.documents import README
-from tests.program import ROOT, environment
+from tests.program import ROOT, environment, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,25 +44,29 @@ def fixed(text: str) -> str:
     return text.strip()
 
 
-@pytest.mark.embedded
-def test_the_tour_is_true(workspace: Path, tmp_path: Path) -> None:
-    commands = tmp_path / "bin"
-    commands.mkdir()
+def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command as the README has it, with `agentmem` being this checkout."""
+    commands = folder / "bin"
+    commands.mkdir(exist_ok=True)
     (commands / "agentmem").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agentmem "$@"\n')
     (commands / "agentmem").chmod(0o755)
-    path = f"{commands}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-c", command],
+        env=environment(PATH=f"{commands}{os.pathsep}{os.environ['PATH']}", AGENTMEM_MAX_TOKENS="24"),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+@pytest.mark.embedded
+def test_the_tour_is_true(workspace: Path, tmp_path: Path) -> None:
     asked = 0
     for command, shown in steps(TEXT):
-        ended = subprocess.run(
-            ["bash", "-c", command],
-            env=environment(PATH=path, AGENTMEM_MAX_TOKENS="24"),
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        ended = typed(command, tmp_path)
         assert ended.returncode == 0, (command, ended.stderr)
         if "agentmem chat" in command:  # what a model says is its own affair
             asked += 1
@@ -68,6 +74,17 @@ def test_the_tour_is_true(workspace: Path, tmp_path: Path) -> None:
         elif shown:
             assert fixed(shown) in {fixed(ended.stdout), fixed(ended.stderr)}, command
     assert asked >= 2
+
+
+def test_the_tour_looks_for_traces_where_they_would_be(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WORKSPACE_DIR")
+    (look,) = (command for command, shown in steps(TEXT) if shown == "no trace\n")
+    Memory(workspace_root() / "agents" / "Ada").append("User", "My favourite colour is teal.")
+    assert "My favourite colour is teal." in typed(look, tmp_path).stdout
+    assert run("forget", "Ada", "--match", "teal", "--yes").code == 0
+    assert typed(look, tmp_path).stdout == "no trace\n"
 
 
 def test_ci_runs_the_readmes_test_command() -> None:
