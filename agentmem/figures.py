@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _THOUSAND = 1000
 _LEAST_DOLLARS = 0.0001
+_NAMED = 3
 BYTES_PER_TOKEN = 4
 """Of ordinary text, roughly."""
 
@@ -55,3 +61,9 @@ def counted(count: int, one: str, more: str = "") -> str:
     """
     regular = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
     return f"{count:,} {one if count == 1 else more or regular}"
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first names of many: `a, b, c`, `a, b, c and 39 more`."""
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentmem.converting import parse_duration
 from agentmem.errors import NotFound, UsageError
+from agentmem.figures import some
 from agentmem.roles import is_user, tool_of
 from agentmem.stamps import read_time
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import regex
 
     from agentmem.entries import Entry
+
+_ID = "2026-04-20T18:33:15.120001+00:00"
 
 REGEX_SECONDS = 2.0
 """Time one search with a user's pattern may take in all, before it is given up."""
@@ -147,9 +150,10 @@ def pick_entry(entries: Sequence[Entry], wanted: str) -> Entry:
     found = {entry.stamp: entry for entry in entries if wanted and entry.stamp.startswith(wanted)}
     if wanted in found or len(found) == 1:
         return found.get(wanted) or next(iter(found.values()))
-    what = f"{len(found)} entries begin with" if found else "no entry"
-    hint = f"numbers are written '#{wanted}'" if wanted.isdecimal() else "`show --json` prints the ids"
-    raise NotFound(f"{what} {wanted!r}; {hint}")
+    if found:
+        raise NotFound(f"{len(found)} entries begin with {wanted!r}: {some(list(found))}")
+    hint = f"numbers are written '#{wanted}'" if wanted.isdecimal() else f"an id is a time such as {_ID}"
+    raise NotFound(f"no entry {wanted!r}; {hint}")
 
 
 def pick_number(count: int, wanted: str) -> int:
@@ -161,7 +165,7 @@ def pick_number(count: int, wanted: str) -> int:
     number = int(wanted[1:]) if wanted[1:].isdecimal() else 0
     if 0 < number <= count:
         return number - 1
-    raise NotFound(f"no entry {wanted}; there are {count}, and `show` numbers them")
+    raise NotFound(f"no entry {wanted}; {f'the last is #{count}' if count else 'there are none'}")
 
 
 def key_of(entry: Entry) -> bytes:

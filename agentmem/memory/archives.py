@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from agentmem import spelling
 from agentmem.durable import ARCHIVE_MODE, writing
 from agentmem.errors import MemoryUnreadable, NotFound
+from agentmem.figures import some
 from agentmem.folders import TEMP_PREFIX, Folder
 from agentmem.workspace import ARCHIVE_FOLDER, ARCHIVE_NAME, is_archive
 
@@ -81,8 +83,11 @@ def pick_archive(archives: Sequence[Archive], wanted: str) -> Archive:
         return found[0]
     if not archives:
         raise NotFound("no archives: this agent's memory was never compacted")
-    what = "more than one archive begins with" if found else "no archive"
-    raise NotFound(f"{what} {wanted!r}; `archives AGENT` lists them")
+    if found:
+        raise NotFound(f"{len(found)} archives begin with {wanted!r}: {some([each.name for each in found])}")
+    names = [archive.name for archive in reversed(archives)]
+    hint = spelling.hint(bare, ["latest", *names]) or f"; there are: {some(names)}"
+    raise NotFound(f"no archive {wanted!r}{hint}")
 
 
 def add_archive(folder: Folder, content: bytes, when: datetime) -> str:

@@ -109,7 +109,7 @@ def undo(folder: Folder, when: datetime) -> str:
     document = parse(current)
     name = header_field(document.header, "Continues").removeprefix(f"{ARCHIVE_FOLDER}/")
     if not name:
-        raise NotFound(f"nothing to undo: {folder.path / MEMORY_FILE} does not continue an archive")
+        raise NotFound("nothing to undo: there is no compaction to take back")
     content = _archived(folder, name)
     known = {entry.stamp for entry in parse(content).entries}
     later = [

@@ -50,6 +50,21 @@ def test_archives_are_listed_with_entries_span_and_gain(memory: Memory) -> None:
     assert first.stamp[:16].replace("T", " ") in table
 
 
+def test_an_archive_that_is_none_or_several_is_answered_with_those_there_are(memory: Memory) -> None:
+    names = []
+    for number in range(5):
+        names.append(compacted(memory, keep=1))
+        memory.append("User", f"and on, {number}")
+    newest = ", ".join(reversed(names[-3:]))
+    assert (
+        run("archives", "Ada", "bad").err == f"agentmem: no archive 'bad'; there are: {newest} and 2 more\n"
+    )
+    assert "did you mean 'latest'?" in run("archives", "Ada", "lates").err
+    assert f"did you mean {names[0]!r}?" in run("archives", "Ada", names[0].replace("history", "hsitory")).err
+    several = run("archives", "Ada", "history_20")
+    assert (several.code, f"5 archives begin with 'history_20': {names[0]}" in several.err) == (66, True)
+
+
 def test_an_archive_of_an_undone_compaction_says_no_gain(memory: Memory) -> None:
     compacted(memory)
     memory.undo()
