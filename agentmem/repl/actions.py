@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from agentmem.errors import AgentMemError, NotFound, UsageError
 from agentmem.figures import counted
 from agentmem.repl import views
 from agentmem.selection import Selection
+from agentmem.stamps import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _SHOWN = 10
 """Entries that /show prints, and hits that /search does, when no number is given."""
 _ID = re.compile(r"#\d+|\d{4}-\d\d-\d\d(?:T[\d:.+-]*)?")
-_FORMATS = {".md": "markdown", ".json": "json", ".jsonl": "jsonl", ".html": "html", ".txt": "text"}
 
 
 # Looking
@@ -50,9 +49,9 @@ def show(chat: Chat, argument: str) -> None:
 
 
 def _print_entries(chat: Chat, entries: Iterable[Entry], first: int) -> None:
-    now = datetime.now().astimezone()
+    moment = now()
     for number, entry in enumerate(entries, first):
-        rows = views.entry_rows(number, entry, chat.name, chat.canvas, chat.width, now)
+        rows = views.entry_rows(number, entry, chat.name, chat.canvas, chat.width, moment)
         chat.show(rows if number == first else [(), *rows])
 
 
@@ -66,8 +65,7 @@ def archives(chat: Chat, argument: str) -> None:
     found = memory.archives()
     if not found:
         chat.say_line("no archives; this memory was never compacted")
-    now = datetime.now().astimezone()
-    chat.show(views.archive_rows(found, now))
+    chat.show(views.archive_rows(found, now()))
 
 
 def archive_names(chat: Chat) -> Iterable[str]:
@@ -121,8 +119,7 @@ def forget(chat: Chat, argument: str) -> None:
     chat.history.forget(plan.covers_line)
     chat.reload()
     chat.say_line(
-        f"forgot {counted(plan.count, 'entry', 'entries')}; copies may remain in exports, backups and "
-        "with the provider"
+        f"forgot {counted(plan.count, 'entry')}; copies may remain in exports, backups and with the provider"
     )
     for file, entry in forgetting.remains(memory, plan).entries[:_SHOWN]:
         chat.say_line(f"still said in {file}: {views.brief(entry.text, 50)}")
@@ -183,15 +180,16 @@ def system(chat: Chat, argument: str) -> None:
 def export(chat: Chat, argument: str) -> None:
     """Write the memory to a file; its ending says the format."""
     path = Path(argument).expanduser()
-    if not argument or path.suffix not in _FORMATS:
-        raise UsageError(f"name a file that ends in {', '.join(_FORMATS)}")
     from agentmem.exporting import selected, write_file
-    from agentmem.formats.registry import EXPORTS
+    from agentmem.formats.registry import ENDINGS, EXPORTS
+
+    if not argument or path.suffix not in ENDINGS:
+        raise UsageError(f"name a file that ends in {', '.join(ENDINGS)}")
 
     memory = chat.memory
     entries = selected(memory, Selection(), archives=True)
     try:
-        write_file(path, EXPORTS[_FORMATS[path.suffix]](entries, chat.name))
+        write_file(path, EXPORTS[ENDINGS[path.suffix]](entries, chat.name))
     except UsageError:
         raise AgentMemError(f"{path} exists; choose another name") from None
     chat.say_line(f"wrote {shell_path(path.absolute())}, archives included")
@@ -199,7 +197,9 @@ def export(chat: Chat, argument: str) -> None:
 
 def files(_chat: Chat) -> Iterable[str]:
     """Give file names for /export."""
-    return [f"conversation{ending}" for ending in _FORMATS if not os.path.exists(f"conversation{ending}")]
+    from agentmem.formats.registry import ENDINGS
+
+    return [f"conversation{ending}" for ending in ENDINGS if not os.path.exists(f"conversation{ending}")]
 
 
 def copy(chat: Chat, argument: str) -> None:

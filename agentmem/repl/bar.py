@@ -54,7 +54,7 @@ def short(tokens: int) -> str:
         return str(tokens)
     if tokens < 10 * _THOUSAND:
         return f"{tokens / _THOUSAND:.1f}k".replace(".0k", "k")
-    if tokens < _MILLION:
+    if round(tokens / _THOUSAND) < _THOUSAND:
         return f"{tokens / _THOUSAND:.0f}k"
     return f"{tokens / _MILLION:.1f}M".replace(".0M", "M")
 

@@ -7,12 +7,11 @@ import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from agentmem.display import visible
 from agentmem.errors import AgentMemError, UsageError
-from agentmem.figures import BYTES_PER_TOKEN
+from agentmem.figures import tokens_in
 from agentmem.repl import views
 from agentmem.repl.bar import Fragment, Gauge, bar, cells
 from agentmem.repl.history import InputHistory
@@ -20,6 +19,7 @@ from agentmem.repl.keyboard import PASTE_ON
 from agentmem.repl.opening import Opening
 from agentmem.repl.stream import LiveReply, PlainReply
 from agentmem.repl.surface import Surface
+from agentmem.stamps import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -206,14 +206,14 @@ class Chat(Surface):
             self.say_line("nothing of this session is kept")
             return
         entries = agent.short_memory.preload.entries
-        now = datetime.now().astimezone()
-        self.say_line(views.greeting(entries, agent.meter.roughly, len(memory.archives()), now))
+        archives = len(memory.archives())
+        self.say_line(views.greeting(entries, agent.meter.roughly, archives, now()))
 
     def bar(self, width: int) -> list[Fragment]:
         """Return the token bar as it is now."""
         gauge = self._gauge
         if self._streamed:
-            gauge = replace(gauge, used=gauge.used + self._streamed // BYTES_PER_TOKEN, estimated=True)
+            gauge = replace(gauge, used=gauge.used + tokens_in(self._streamed), estimated=True)
         return bar(gauge, width, unicode=self.unicode)
 
     def show_thoughts(self) -> None:
@@ -259,7 +259,7 @@ class Chat(Surface):
             try:
                 agent = self.agent
                 self.keep_typed()
-                said = len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN
+                said = tokens_in(len(text.encode("utf-8", "replace")))
                 self._gauge = replace(self._gauge, used=self._gauge.used + said, estimated=True)
                 # While the model is waited for, nobody types into a prompt.
                 threading.Thread(target=agent.meter.prepare, daemon=True).start()

@@ -37,7 +37,7 @@ def undo(chat: Chat, argument: str) -> None:
         chat.say_line(f"the memory is again as in archive/{archive}, followed by what came after")
         return
     gone = take_back(chat, last_exchange(chat))
-    chat.say_line(f"took back {counted(len(gone), 'entry', 'entries')}: {views.brief(gone[0].text, 50)}")
+    chat.say_line(f"took back {counted(len(gone), 'entry')}: {views.brief(gone[0].text, 50)}")
     among = any_of(gone)
     for each in chat.memory.archives()[-1:]:
         if any(map(among, chat.memory.walk(each.name))):

@@ -16,7 +16,6 @@ from rich.theme import Theme
 from agentmem.display import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
     from markdown_it.token import Token
     from rich.console import ConsoleOptions, JustifyMethod, RenderResult
@@ -203,9 +202,3 @@ def sgr(style: Style, *, colour: bool = True) -> str:
         style = style.without_color
     before = style.update_link(None).render("\0").partition("\0")[0]
     return before.removeprefix("\x1b[").removesuffix("m")
-
-
-def indented(lines: Iterable[Line], by: str) -> Iterator[Line]:
-    """Yield the rows with something in front."""
-    for line in lines:
-        yield (("", by), *line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from agentmem import figures
 from agentmem.display import visible, visible_line
 from agentmem.figures import counted
 from agentmem.repl.bar import short
@@ -84,7 +85,7 @@ def tokens_rows(meter: Meter, threshold: float | None, usage: Usage, width: int)
         rows.append(("last prompt", f"{usage.prompt_tokens:,} tokens{cached}"))
     if usage.completion_tokens:
         rows.append(("last reply", f"{usage.completion_tokens:,} tokens"))
-    rows.append(("last cost", "unknown" if usage.cost is None else f"${usage.cost:.4f}"))
+    rows.append(("last cost", "unknown" if usage.cost is None else figures.money(usage.cost)))
     return pairs(rows, width)
 
 
@@ -143,9 +144,8 @@ def archive_rows(archives: Sequence[Archive], now: datetime) -> list[Line]:
     """Return one row an archive: its name, size and age."""
     rows: list[Line] = []
     for archive in archives:
-        size = f"{archive.size / 1000:,.1f} kB"
-        made = datetime.strptime(archive.name[8:27], "%Y-%m-%d_%H-%M-%S").astimezone()
-        rows.append((("", archive.name), (DIM, f"  {size:>12}  {ago(made, now)}")))
+        when = f"  {ago(archive.made, now)}" if archive.made else ""
+        rows.append((("", archive.name), (DIM, f"  {figures.size(archive.size):>8}{when}")))
     return rows
 
 
