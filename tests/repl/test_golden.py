@@ -98,7 +98,7 @@ def test_the_screens_of_a_session(chat: Chat, provider: Provider, size: tuple[in
     terminal = chat("--context-length", "4000")
     record.keep("The first prompt", terminal, "new agent", foot)
     terminal.send("/")
-    record.keep("A slash", terminal, "/help", "/tokens" if narrow else "/exit", foot)
+    record.keep("A slash", terminal, "/help", "/forget" if narrow else "/exit", foot)
     terminal.send("\x03")
     terminal.wait_gone("/help")
     terminal.send("Which region?\r")
