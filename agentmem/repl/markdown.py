@@ -16,7 +16,6 @@ from rich.theme import Theme
 from agentmem.display import visible
 
 if TYPE_CHECKING:
-
     from markdown_it.token import Token
     from rich.console import ConsoleOptions, JustifyMethod, RenderResult
     from rich.segment import Segment
