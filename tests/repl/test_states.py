@@ -173,12 +173,21 @@ def test_it_ends_in_order_and_keeps_what_came(entered: Enter, state: State, end:
     if isinstance(state, Saving):
         state.leave(stage)
     number = signal.SIGTERM if end == "SIGTERM" else signal.SIGHUP
-    assert stage.terminal.wait_end() == 128 + number
+    assert wait_end(stage.terminal, number) == 128 + number
     check_cut_short(stage, state)
     if isinstance(state, Compacting):
         assert stage.memory == before
     if end != "closed":
         check_terminal(stage.terminal)
+
+
+def wait_end(terminal: Terminal, number: signal.Signals) -> int:
+    """Wait for the end; Python sees a signal that comes just before a call that waits only with the next one."""
+    try:
+        return terminal.wait_end(LIMIT / 3)
+    except AssertionError:
+        terminal.signal(number)
+        return terminal.wait_end()
 
 
 def test_it_ends_when_the_terminal_of_its_shell_is_closed(entered: Enter, state: State) -> None:
