@@ -284,6 +284,11 @@ class Conversation:
             self.generation += 1
         return turn
 
+    def can_resend(self, message: str) -> bool:
+        """Whether a message of the user, "" for the last one, is stored and has no whole reply."""
+        pending = self.reopen()
+        return bool(pending and pending.entry and pending.content == (storable(message) or pending.content))
+
     # Compaction
 
     def compact(self, summary: str, kept: Sequence[Turn] = ()) -> str:

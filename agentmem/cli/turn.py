@@ -13,7 +13,6 @@ import typer
 
 from agentmem.cli import approval, output
 from agentmem.display import Visible
-from agentmem.entries import storable
 from agentmem.errors import AgentMemError
 
 if TYPE_CHECKING:
@@ -92,8 +91,7 @@ def _saying_how_to_go_on(agent: Agent, task: str, tell: Callable[[str], None]) -
     try:
         yield
     except (AgentMemError, KeyboardInterrupt) as end:
-        pending = agent.short_memory.reopen()
-        if pending and pending.entry and pending.content == (storable(task) or pending.content):
+        if agent.short_memory.can_resend(task):
             kept = (
                 f"the message is kept: `agentmem chat {shlex.quote(agent.agent_name)} --retry` sends it again"
             )

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from agentmem.agent import Agent
     from agentmem.repl.chat import Chat
-    from agentmem.repl.prompt import LinePrompt, Prompt
 
 __all__ = ["run_repl"]
 
@@ -85,7 +84,9 @@ def run_repl(
             while True:
                 signals.begin_turn()
                 with suppress(KeyboardInterrupt):
-                    _turn(chat, prompt)
+                    text = prompt.ask()
+                    signals.end_if_asked()
+                    _turn(chat, text)
     except (EOFError, Leave):
         return 0
     except Ended as end:
@@ -100,11 +101,10 @@ def run_repl(
         _let_go_of(sys.stderr)
 
 
-def _turn(chat: Chat, prompt: Prompt | LinePrompt) -> None:
-    """Ask for one message and do what it says."""
+def _turn(chat: Chat, text: str) -> None:
+    """Do what was typed."""
     from agentmem.repl import commands, exchange
 
-    text = prompt.ask()
     replaced, chat.replaced = chat.replaced, []
     if not text.strip():
         return

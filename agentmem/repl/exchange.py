@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def say(chat: Chat, text: str) -> None:
     """Send a message, and say how to send it again after an error."""
-    if not chat.say(text) and any(is_user(turn.role) for turn in _since_user(chat)[-1:]):
+    if not chat.say(text) and chat.agent.short_memory.can_resend(text):
         chat.say_line("the message is kept; /retry sends it again")
 
 
@@ -47,7 +47,9 @@ def undo(chat: Chat, argument: str) -> None:
 def retry(chat: Chat, _argument: str) -> None:
     """Send the last message again: the one without a reply, or for another reply."""
     exchange = last_exchange(chat)
-    if not replace(chat, exchange[1:], chat.retry) and len(exchange) > 1:
+    if len(exchange) == 1:
+        chat.retry()
+    elif not replace(chat, exchange[1:], chat.retry):
         chat.say_line("the reply that was there stays")
 
 

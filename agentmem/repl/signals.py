@@ -51,11 +51,16 @@ class Signals:
         self._pause = pause
         self._resume = resume
         self._presses = 0
-        self._ending = False
+        self._ending = 0  # the signal's number
 
     def begin_turn(self) -> None:
         """Let the next Ctrl-C interrupt."""
         self._presses = 0
+
+    def end_if_asked(self) -> None:
+        """Raise `Ended` for a signal that came as the prompt was closing, too late to end it."""
+        if self._ending:
+            raise Ended(self._ending)
 
     @contextmanager
     def handled(self) -> Iterator[None]:
@@ -80,7 +85,7 @@ class Signals:
 
     def _end(self, number: int, _frame: FrameType | None) -> None:
         if not self._ending:
-            self._ending = True
+            self._ending = number
             if not self._leave_prompt(Ended(number)):
                 raise Ended(number)
 

@@ -176,7 +176,10 @@ class LiveReply:
         """Draw at once what has been taken."""
         with self._drawing:
             if not self._pauses and not self._failed:
-                self._frame(0)
+                try:
+                    self._frame(0)
+                except Exception:  # noqa: BLE001 - as in the thread, which then says it whole
+                    self._failed = True
 
     def resume(self) -> None:
         """Draw again."""
@@ -198,7 +201,7 @@ class LiveReply:
             while True:
                 with self._drawing:
                     # The end is drawn even where an interruption left a pause without its `resume`.
-                    if (self._closed or not self._pauses) and self._frame(frame):
+                    if self._failed or ((self._closed or not self._pauses) and self._frame(frame)):
                         break
                 frame += 1
                 self._wait(self._interval())

@@ -180,6 +180,14 @@ def test_after_an_error_it_says_how_to_send_again(chat: Chat, provider: Provider
     assert memory().count("are you there?") == 1
 
 
+def test_without_a_memory_it_does_not_offer_to_send_again(chat: Chat, provider: Provider) -> None:
+    provider.answers.append(Refusal(429, "slow down"))
+    terminal = chat("--no-memory")
+    say(terminal, "are you there?", "slow down")
+    say(terminal, "/tokens", "last cost")
+    assert "/retry" not in flowing(terminal.transcript())
+
+
 @pytest.mark.parametrize("typed", ["exit", "quit", "/quit", "  /exit"])
 def test_the_usual_words_leave_too(chat: Chat, typed: str) -> None:
     terminal = chat()

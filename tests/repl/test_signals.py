@@ -66,3 +66,12 @@ def test_handlers_are_put_back_and_an_ignored_signal_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, ignored)
+
+
+def test_a_signal_that_comes_as_the_prompt_closes_is_not_lost() -> None:
+    signals = Signals(lambda: None, lambda: None, lambda _error: True)  # a prompt that no longer ends
+    with signals.handled():
+        press(signal.SIGTERM)
+        with pytest.raises(Ended) as ended:
+            signals.end_if_asked()
+    assert ended.value.number == signal.SIGTERM
